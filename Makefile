@@ -1,0 +1,39 @@
+# The two commands that a newcomer needs are `make run` and `make test`; both set everything up first.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+STAMP := $(VENV)/.complete
+BUDGET ?= 5m
+TRIAGE_BUDGET ?= 6m
+OUT ?= out
+
+.PHONY: setup run test check format clean
+
+setup: $(STAMP)
+
+# Built aside and stamped last, so that an interrupted set-up is done again, not half believed.
+$(STAMP): pyproject.toml .ci/constraints.txt
+	rm -f $@
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[torch,dev]'
+	touch $@
+
+# 1 means "new findings", which is what a campaign is for.
+run: setup
+	$(BIN)/nightfuzz run --budget $(BUDGET) --triage-budget $(TRIAGE_BUDGET) --out $(OUT) || test $$? -eq 1
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(OUT) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,152 @@
+"""Settings: from `[tool.nightfuzz]` in pyproject.toml or from nightfuzz.toml, then NIGHTFUZZ_*, then flags.
+
+Invariant: a setting is valid or the command ends with one line that names the setting and where it came
+from; a key that does not exist is never ignored, and the line names the one that was probably meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from bot.durations import seconds
+from bot.errors import UserMistake
+from fuzzers.engines import ENGINES
+from fuzzers.records import Json, Kind
+
+PREFIX = "NIGHTFUZZ_"
+
+
+def _duration(value: object) -> object:
+    return seconds(value) if isinstance(value, str | int | float) else value
+
+
+def _engines(value: object) -> object:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",")]
+    if not isinstance(value, list | tuple):
+        return value
+    for name in value:
+        if name not in ENGINES and ":" not in str(name):
+            raise ValueError(f"no engine {name!r}; there is {', '.join(ENGINES)}")
+    return tuple(value)
+
+
+Duration = Annotated[float, BeforeValidator(_duration)]
+
+
+class Settings(BaseSettings):
+    """What a command may be told; the field's description is its help text."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, enable_decoding=False)
+
+    engine: Annotated[tuple[str, ...], BeforeValidator(_engines)] = Field(
+        default=tuple(ENGINES), description="Bug finders to run, separated by commas."
+    )
+    seed: int = Field(
+        default=0, ge=0, description="Seed of the campaign: the same seed, the same candidates."
+    )
+    budget: Duration = Field(
+        default=300.0, description="Time for all campaigns together, such as 90s or 10m."
+    )
+    triage_budget: Duration = Field(default=600.0, description="Time for triage.")
+    workers: int = Field(
+        default_factory=lambda: len(os.sched_getaffinity(0)),
+        ge=1,
+        description="Worker processes; default: cores.",
+    )
+    out: Path = Field(default=Path("out"), description="Folder for the store, the campaigns and the issues.")
+    build: Literal["installed"] = Field(default="installed", description="Which build to test.")
+    interpreter: Path | None = Field(
+        default=None, description="Python that has the build; default: the one that runs nightfuzz."
+    )
+    aspects: Literal["forward", "full"] = Field(
+        default="full", description="What is compared: `full`, or `forward` without gradients."
+    )
+    candidates: int | None = Field(default=None, ge=1, description="Stop after this many candidates.")
+    publish_down_to: Kind = Field(
+        default=Kind.ALIASING, description="Least severe kind of finding that becomes an issue."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags over environment over file."""
+        return (init_settings, env_settings, InitSettingsSource(settings_cls, _from_file(Path.cwd())[0]))
+
+
+def load(flags: Mapping[str, Any]) -> Settings:
+    """The settings of one command; flags that are None were not given. Raises `UserMistake`."""
+    _check_environment(os.environ)
+    given = {name: value for name, value in flags.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise UserMistake(_explained(error, given)) from error
+
+
+def _from_file(folder: Path) -> tuple[Json, str]:
+    """(settings, name of the file) of the folder's settings file, keys checked; empty without one."""
+    for name, table in (("nightfuzz.toml", ()), ("pyproject.toml", ("tool", "nightfuzz"))):
+        path = folder / name
+        if not path.is_file():
+            continue
+        try:
+            found: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UserMistake(f"{name} is not TOML: {error}") from error
+        for key in table:
+            found = found.get(key, {})
+        if found:
+            plain = {str(key).replace("-", "_"): value for key, value in found.items()}
+            for key in plain:
+                _check_key(key, name)
+            return plain, name
+    return {}, ""
+
+
+def _check_environment(environment: Mapping[str, str]) -> None:
+    for variable in environment:
+        if variable.startswith(PREFIX):
+            _check_key(variable.removeprefix(PREFIX).lower(), "the environment", variable)
+
+
+def _check_key(key: str, where: str, written: str = "") -> None:
+    known = list(Settings.model_fields)
+    if key in known:
+        return
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+    right = f"{PREFIX}{close.upper()}" if written else close
+    raise UserMistake(f"unknown setting {written or key!r} in {where}; did you mean {right!r}?")
+
+
+def _explained(error: ValidationError, flags: Mapping[str, Any]) -> str:
+    """One line for the first problem: the setting as it was written, what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    name = str(first["loc"][0])
+    variable = PREFIX + name.upper()
+    if name in flags:
+        place = f"--{name.replace('_', '-')}"
+    elif variable in os.environ:
+        place = variable
+    else:
+        place = f"{name} in {_from_file(Path.cwd())[1]}"
+    return f"{place}: {first['input']!r}: {first['msg'].removeprefix('Value error, ')}"

@@ -1,0 +1,109 @@
+"""Reducing one suspect: the engine's candidates if it has a program, source passes if not, judged by scripts.
+
+Invariant: the result is the suspect's own script or was judged to show the same failure by the slip key. A
+candidate that is not first failing at the same backend is another bug, so the rung below must be right and
+the rung itself must fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bot import source_passes
+from bot.asking import Asker, Judgement
+from bot.confirm import UNEXAMINED, SlipKey
+from bot.errors import MachineryFailure
+from bot.localise import LADDER, failed
+from bot.reduce import Candidate, End, Hold, Smaller, reduce
+from fuzzers.records import Ending, Json, Kind, Limits, Suspect
+
+HANG_SECONDS = 20.0
+"""A small program compiles in at most 2 s in a warm worker (design facts); ten times that is a hang."""
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """The smallest script found, formatted, its program if it has one, and how the search went."""
+
+    script: str
+    program: Json | None
+    end: End
+    tried: int
+    taken: int
+    unknown: int
+
+
+def shorten(suspect: Suspect, slip: SlipKey, asker: Asker, out_of_time: Callable[[], bool]) -> Shortened:
+    """The smallest script that can be found in time and has the slip key. A failure that no warm worker
+    shows (unknown place) is left as it is: candidates could not be judged."""
+    start = Candidate(suspect.script, suspect.program)
+    if not slip.rung and suspect.kind is not Kind.EAGER:
+        return Shortened(source_passes.formatted(start.script), start.program, End.UNKNOWN, 0, 0, 0)
+    found = reduce(
+        start, smaller_of(suspect, asker), holding(slip, asker), batch=asker.at_once, out_of_time=out_of_time
+    )
+    script = source_passes.formatted(found.best.script)
+    return Shortened(script, found.best.program, found.end, found.tried, found.taken, found.unknown)
+
+
+def smaller_of(suspect: Suspect, asker: Asker) -> Smaller:
+    """Where a suspect's candidates come from."""
+
+    def by_engine(candidate: Candidate) -> list[Candidate]:
+        assert candidate.program is not None
+        programs = asker.candidates(suspect.engine, candidate.program)
+        scripts = asker.scripts(suspect.engine, programs)
+        return [Candidate(s, p) for s, p in zip(scripts, programs, strict=True)]
+
+    def by_source(candidate: Candidate) -> list[Candidate]:
+        return [Candidate(text) for text in source_passes.smaller(candidate.script)]
+
+    return by_source if suspect.program is None else by_engine
+
+
+def holding(slip: SlipKey, asker: Asker) -> Hold:
+    """The predicate. Cheap first: one child runs a candidate and, only if it fails, the rung below and the
+    oracle; the rung itself is asked for only where it is not the stock one."""
+    limits = limits_for(slip.kind, asker.limits)
+
+    def hold(scripts: Sequence[str]) -> list[bool | None]:
+        try:
+            judged = asker.judge(scripts, slip.below, slip.kind not in UNEXAMINED, limits)
+            right = [slip.holds(j) for j in judged]
+            _also(right, lambda some: _fails_at(slip, asker, [scripts[i] for i in some], limits))
+            _also(right, lambda some: _fine_below(slip, asker, [(scripts[i], judged[i]) for i in some], limits))
+        except MachineryFailure:
+            return [None] * len(scripts)
+        return list(right)
+
+    return hold
+
+
+def _also(right: list[bool], ask: Callable[[list[int]], list[bool]]) -> None:
+    """Ask one more question about those that are right so far."""
+    some = [i for i, answer in enumerate(right) if answer]
+    for index, answer in zip(some, ask(some), strict=True):
+        right[index] = answer
+
+
+def _fails_at(slip: SlipKey, asker: Asker, scripts: list[str], limits: Limits) -> list[bool]:
+    """Whether scripts fail at the rung to blame, when that is not what stock settings use."""
+    if slip.rung in ("", LADDER[-1]) or not scripts:
+        return [True] * len(scripts)
+    return [failed(run) for run in asker.runs([(s, slip.rung) for s in scripts], limits)]
+
+
+def _fine_below(
+    slip: SlipKey, asker: Asker, judged: list[tuple[str, Judgement]], limits: Limits
+) -> list[bool]:
+    """Whether the rung below is right where the child did not live to run it (a crash, a hang)."""
+    if slip.below is None or not judged or slip.kind not in (Kind.CRASH, Kind.HANG):
+        return [True] * len(judged)
+    return [run.ending is Ending.OK for run in asker.runs([(s, slip.below) for s, _ in judged], limits)]
+
+
+def limits_for(kind: Kind, usual: Limits) -> Limits:
+    """Limits of the many runs of a reduction: what hangs is not waited for as long as in a campaign."""
+    seconds = min(usual.seconds, HANG_SECONDS) if kind is Kind.HANG else usual.seconds
+    return Limits(seconds, usual.memory_mib, usual.output_kib)

@@ -1,0 +1,274 @@
+"""The controller's side of a target: finding out what an interpreter has, and driving its workers.
+
+Invariant: a call always ends, by the worker's reply or by its death, which is answered for by a reply
+too; and when a worker is gone so is every process of its session.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from queue import LifoQueue
+from types import TracebackType
+from typing import TypeAlias
+
+from bot.confine import FLAGS, environment, kill_session, private_folder
+from bot.errors import MachineryFailure, UserMistake
+from fuzzers.records import Build, Ending, Json, Limits, decode_flat
+from fuzzers.worker.protocol import Reply, Request, failure
+
+PROBE_SECONDS = 120.0
+START_SECONDS = 300.0
+"""Importing, and building the precompiled header while other workers wait for it on a loaded machine."""
+GRACE_SECONDS = 10.0
+"""How much later than its limit a worker may answer: killing and cleaning up after a child."""
+START_ATTEMPTS = 2
+WORKER_DIED = "WorkerDied"
+"""Type in the `error` of a reply that stands in for a worker's own."""
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+"""A campaign runs one worker a core; see `fuzzers.worker.warmup` for why threads break forking."""
+
+_serial = itertools.count()
+
+Question: TypeAlias = tuple[str, Json]
+"""A job's name and its arguments."""
+
+
+def probe(interpreter: str | Path) -> Build:
+    """What framework build an interpreter has. UserMistake when there is no such interpreter or no
+    framework in it; MachineryFailure when it does not answer."""
+    path = shutil.which(str(interpreter))
+    if path is None:
+        raise UserMistake(f"there is no interpreter at {interpreter}")
+    path = os.path.abspath(path)
+    with private_folder() as folder:
+        command = [path, *FLAGS, "-m", "fuzzers.worker.identity"]
+        try:
+            done = subprocess.run(
+                command, env=environment(folder), cwd=folder, capture_output=True, text=True,
+                stdin=subprocess.DEVNULL, timeout=PROBE_SECONDS, check=False,
+            )  # fmt: skip
+        except OSError as e:
+            raise UserMistake(f"{interpreter} cannot be run: {e.strerror}") from e
+        except subprocess.TimeoutExpired as e:
+            raise MachineryFailure(f"{interpreter} did not import torch within {PROBE_SECONDS:g} s") from e
+    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    if "No module named 'torch'" in last:
+        raise UserMistake(f"{interpreter} has no torch; install it there, or name another interpreter")
+    try:
+        data = json.loads(done.stdout)
+    except ValueError:
+        raise UserMistake(f"{interpreter} is no Python with a torch that can be imported: {last}") from None
+    return decode_flat(Build, data)
+
+
+class Worker:
+    """One worker process. Started by the first call and again by the first call after a death.
+
+    `folder` holds what workers of one campaign share (`tmp` with the precompiled header, `inductor` with
+    the kernels). `cold` serves without importing the framework or changing a setting (see `bot.fresh`).
+    Calls from several threads take turns; any thread may `close`.
+    """
+
+    size = 1
+
+    def __init__(self, build: Build, folder: Path, *, cold: bool = False, extra: dict[str, str] | None = None) -> None:
+        self.build, self.folder, self.cold = build, folder.resolve(), cold
+        self.starts = 0
+        self._extra = dict(extra or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self._received = b""
+        self._next = 0
+        self._closed = False
+        self._calling = threading.Lock()
+        self._log_path = self.folder / f"worker-{os.getpid()}-{next(_serial)}.log"
+
+    @property
+    def restarts(self) -> int:
+        """How often the worker had to be started again."""
+        return max(0, self.starts - 1)
+
+    @property
+    def pid(self) -> int | None:
+        """The running worker's process id."""
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        """Start the process and wait until it answers. MachineryFailure when it does not."""
+        for attempt in range(1, START_ATTEMPTS + 1):
+            self._spawn()
+            reply = self._exchange(Request(0, "hello"), START_SECONDS)
+            if reply.ended is Ending.OK:
+                return
+            self._kill()
+            if self._closed:
+                raise MachineryFailure("the worker was closed while it started")
+            if attempt == START_ATTEMPTS:
+                told = (reply.error or {}).get("message", "")
+                raise MachineryFailure(f"a worker for {self.build.name} does not start: {told}\n{self._log()}")
+
+    def call(self, job: str, args: Json, limits: Limits | None = None, journal: Path | None = None) -> Reply:
+        """Run one job in a child. A worker that dies, or is silent beyond the time limit and the grace,
+        is killed with all its processes and answered for by a reply that ended by SIGKILL.
+        MachineryFailure when the worker is closed or does not start."""
+        with self._calling:
+            if self._closed:
+                raise MachineryFailure("the worker is closed")
+            if self._process is None:
+                self.start()
+            limits = limits or Limits()
+            self._next += 1
+            request = Request(self._next, job, args, limits, str(journal.resolve()) if journal else None)
+            reply = self._exchange(request, limits.seconds + GRACE_SECONDS)
+            if (reply.error or {}).get("type") == WORKER_DIED:
+                self._kill()
+            return reply
+
+    def map(self, questions: Sequence[Question], limits: Limits | None = None) -> list[Reply]:
+        """The replies to (job, arguments) pairs, one after the other: a pool of one."""
+        return [self.call(job, args, limits) for job, args in questions]
+
+    def close(self) -> None:
+        """End the worker and everything it started. A call that waits in another thread ends."""
+        self._closed = True
+        if self._process is not None:
+            kill_session(self._process.pid)
+        with self._calling:
+            self._kill()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def _spawn(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        command = [self.build.interpreter, *FLAGS, "-m", "fuzzers.worker"]
+        settings = {} if self.cold else dict(ONE_THREAD, TORCHINDUCTOR_CACHE_DIR=str(self.folder / "inductor"))
+        env = environment(self.folder, **settings, **self._extra)
+        with self._log_path.open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    [*command, "--cold"] if self.cold else command,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                    env=env, cwd=self.folder, start_new_session=True, bufsize=0,
+                )  # fmt: skip
+            except OSError as e:
+                raise MachineryFailure(f"cannot start {self.build.interpreter}: {e.strerror}") from e
+        self.starts += 1
+        self._received = b""
+
+    def _exchange(self, request: Request, seconds: float) -> Reply:
+        """Send a request and wait for its reply; a death or a silence becomes one."""
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        began = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            try:
+                process.stdin.write(request.line())
+                while b"\n" not in self._received:
+                    left = began + seconds - time.monotonic()
+                    if left <= 0 or not selector.select(left):
+                        return _died(request, began, f"no reply within {seconds:g} s")
+                    data = os.read(process.stdout.fileno(), 1 << 20)
+                    if not data:
+                        return _died(request, began, "the worker ended")
+                    self._received += data
+            except (BrokenPipeError, ValueError):
+                return _died(request, began, "the worker ended")
+        line, _, self._received = self._received.partition(b"\n")
+        reply = Reply.parse(line)
+        if reply.id != request.id:
+            return _died(request, began, f"the worker answered request {reply.id} instead of {request.id}")
+        return reply
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        kill_session(process.pid)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+        for left in (self.folder / "tmp").glob(f"job-{process.pid}-*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _log(self) -> str:
+        return self._log_path.read_text(errors="replace")[-2000:]
+
+
+def _died(request: Request, began: float, why: str) -> Reply:
+    seconds = time.monotonic() - began
+    return Reply(request.id, Ending.SIGNAL, signal="SIGKILL", error=failure(WORKER_DIED, why), seconds=seconds)
+
+
+class Pool:
+    """`size` workers on one build, sharing a folder. Usable from any number of threads; each worker does
+    one job at a time. `with` starts all workers at once and ends them."""
+
+    def __init__(self, build: Build, size: int, folder: Path) -> None:
+        self.build, self.size, self.folder = build, size, folder
+        self._workers = [Worker(build, folder) for _ in range(size)]
+        self._idle: LifoQueue[Worker] = LifoQueue()
+
+    @property
+    def restarts(self) -> int:
+        """How often a worker had to be started again."""
+        return sum(w.restarts for w in self._workers)
+
+    @property
+    def pids(self) -> list[int]:
+        """The running workers' process ids."""
+        return [w.pid for w in self._workers if w.pid is not None]
+
+    def __enter__(self) -> Pool:
+        try:
+            with ThreadPoolExecutor(self.size) as threads:
+                list(threads.map(Worker.start, self._workers))
+        except BaseException:
+            self.close()
+            raise
+        for worker in self._workers:
+            self._idle.put(worker)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers; calls that wait in other threads end."""
+        for worker in self._workers:
+            worker.close()
+
+    @contextmanager
+    def borrow(self) -> Iterator[Worker]:
+        """An idle worker, waiting for one if need be."""
+        worker = self._idle.get()
+        try:
+            yield worker
+        finally:
+            self._idle.put(worker)
+
+    def call(self, job: str, args: Json, limits: Limits | None = None, journal: Path | None = None) -> Reply:
+        """`Worker.call` on whichever worker is idle."""
+        with self.borrow() as worker:
+            return worker.call(job, args, limits, journal)
+
+    def map(self, questions: Sequence[Question], limits: Limits | None = None) -> list[Reply]:
+        """The replies to (job, arguments) pairs in their order, `size` at a time."""
+        with ThreadPoolExecutor(self.size) as threads:
+            return list(threads.map(lambda q: self.call(q[0], q[1], limits), questions))

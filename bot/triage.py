@@ -1,0 +1,229 @@
+"""The line from a suspect to a finding: confirm, reduce, localise, fingerprint, store.
+
+Invariant: killed at any moment and started again, triage goes on after the last stage written down; a
+suspect ends in exactly one finding or with a reason why not, and a finding is written before its suspect
+is marked as done, which is harmless to do twice because joining is idempotent. A failure of the machinery
+leaves a suspect pending: it decides nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from bot import fingerprint, wire
+from bot.asking import Asker
+from bot.confirm import Confirmed, Fresh, Refused, confirm
+from bot.errors import MachineryFailure
+from bot.files import utc_now
+from bot.findings import join, title, traits
+from bot.order import ordered, twins
+from bot.shorten import Shortened, shorten
+from bot.states import Status, TriageState
+from bot.store import Store
+from bot.written import Written, write_up
+from fuzzers.records import Expect, Finding, Json, Kind, Suspect, Verdict, encode
+
+T = TypeVar("T")
+
+REFUSED: dict[Verdict, Status] = {
+    Verdict.FLAKY: Status.FLAKY,
+    Verdict.GONE: Status.NOT_REPRODUCED,
+    Verdict.CANNOT_RUN: Status.CANNOT_RUN,
+}
+"""Verdict of a refused suspect -> where it ends."""
+
+FAILURES_IN_A_ROW = 3
+"""Then it is not the suspect that breaks the machinery, and going on would only burn the budget."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What triage may use: seconds in all, seconds of reducing a suspect, and a question that says
+    whether a person wants it to end."""
+
+    seconds: float
+    reduce_seconds: float = 60.0
+    stopped: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class TriageResult:
+    """What became of the suspects: signatures of findings (`new`: first seen here; `known`: met again),
+    content hashes of the others, and machinery failures as (content hash, message)."""
+
+    new: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    not_reproduced: tuple[str, ...] = ()
+    cannot_run: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
+    failures: tuple[tuple[str, str], ...] = ()
+
+
+Tell = Callable[[str, str, str], None]
+"""Gets (content hash, stage, what came out) as triage goes along."""
+
+
+def triage(
+    store: Store,
+    asker: Asker,
+    fresh: Fresh,
+    allowance: Allowance,
+    tell: Tell = lambda ident, stage, outcome: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> TriageResult:
+    """Take every pending suspect of `store` down the line, worst first, until the allowance is used up;
+    the rest is marked as deferred and the next triage goes on with it."""
+    end = clock() + allowance.seconds
+
+    def over() -> bool:
+        return allowance.stopped() or clock() >= end
+
+    return _Line(store, asker, fresh, allowance, tell, clock, over).run(ordered(store.pending()))
+
+
+@dataclass
+class _Line:
+    """One run of triage over a store."""
+
+    store: Store
+    asker: Asker
+    fresh: Fresh
+    allowance: Allowance
+    tell: Tell
+    clock: Callable[[], float]
+    over: Callable[[], bool]
+    named: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Exceptions that have their finding already (`bot.order.twins`)."""
+
+    def run(self, suspects: Sequence[Suspect]) -> TriageResult:
+        failures: list[tuple[str, str]] = []
+        in_a_row = 0
+        for suspect in suspects:
+            if self.over():
+                self._keep(suspect, status=Status.DEFERRED, reason="out of budget")
+                continue
+            try:
+                self._take(suspect)
+                in_a_row = 0
+            except MachineryFailure as failure:
+                failures.append((suspect.id, str(failure)))
+                self._keep(suspect, reason=f"the machinery failed: {failure}")
+                self.tell(suspect.id, "machinery", str(failure))
+                in_a_row += 1
+                if in_a_row == FAILURES_IN_A_ROW:
+                    raise MachineryFailure(f"{in_a_row} suspects in a row failed in triage: {failure}") from failure
+        return self._result(suspects, failures)
+
+    def _take(self, suspect: Suspect) -> None:
+        twin = twins(suspect)
+        if twin in self.named:
+            return self._join(suspect, self.named[twin], {"script": suspect.script})
+        confirmed = self._stage(suspect, "confirm", Confirmed, lambda: confirm(suspect, self.fresh, self.asker))
+        if isinstance(confirmed, Refused):
+            return self._refuse(suspect, confirmed)
+        seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
+        early = fingerprint.signature(traits(suspect, confirmed, confirmed.place, (), ()))
+        if self.store.finding(early) is not None:
+            return self._done(suspect, twin, early, {"script": suspect.script})
+        shortened = self._stage(
+            suspect, "reduce", Shortened, lambda: shorten(seen, confirmed.slip, self.asker, self._reducing_over())
+        )
+        written = self._stage(
+            suspect, "write-up", Written, lambda: write_up(seen, confirmed, shortened, self.fresh, self.asker)
+        )
+        named = traits(suspect, confirmed, written.place, written.operators, written.dtypes)
+        signature = fingerprint.signature(named)
+        if self.store.finding(signature) is None:
+            self.store.put_finding(finding(signature, suspect, seen, confirmed, written), evidence(confirmed, shortened, written))
+        self._done(suspect, twin, signature, {"script": written.script, "operators": list(written.operators)})
+        return None
+
+    def _reducing_over(self) -> Callable[[], bool]:
+        end = self.clock() + self.allowance.reduce_seconds
+        return lambda: self.over() or self.clock() >= end
+
+    def _stage(self, suspect: Suspect, name: str, kind: type[T], work: Callable[[], T | Refused]) -> T | Refused:
+        """The result of a stage: what was written down by a triage before, or by doing it now."""
+        before = self.store.state(suspect.id)
+        if name in before.stages:
+            return wire.convert(kind, before.stages[name])
+        result = work()
+        if not isinstance(result, Refused):
+            self._keep(suspect, stages={**before.stages, name: encode(result)})
+            self.tell(suspect.id, name, str(result))
+        return result
+
+    def _done(self, suspect: Suspect, twin: tuple[str, str, str] | None, signature: str, variant: Json) -> None:
+        if twin is not None:
+            self.named[twin] = signature
+        self._join(suspect, signature, variant)
+
+    def _join(self, suspect: Suspect, signature: str, variant: Json) -> None:
+        """Add the suspect to its finding, then mark it as done."""
+        known = self.store.finding(signature)
+        if known is None:
+            raise MachineryFailure(f"finding {signature} has gone from the store")
+        joined = join(known, suspect, variant, suspect.found_at or utc_now())
+        if joined != known:
+            self.store.put_finding(joined)
+        founder = known.detail.get("founder") == suspect.id
+        self._keep(suspect, status=Status.CONFIRMED if founder else Status.DUPLICATE_OF, finding=signature, reason="")
+        self.tell(suspect.id, "finding" if founder else "duplicate", signature)
+
+    def _refuse(self, suspect: Suspect, refused: Refused) -> None:
+        self._keep(suspect, status=REFUSED[refused.verdict], reason=refused.reason)
+        self.tell(suspect.id, str(REFUSED[refused.verdict]), refused.reason)
+
+    def _keep(self, suspect: Suspect, **changes: object) -> None:
+        state: TriageState = replace(self.store.state(suspect.id), **changes)  # type: ignore[arg-type]
+        self.store.set_state(suspect.id, state)
+
+    def _result(self, suspects: Sequence[Suspect], failures: list[tuple[str, str]]) -> TriageResult:
+        states = {s.id: self.store.state(s.id) for s in suspects}
+
+        def ending(status: Status) -> tuple[str, ...]:
+            return tuple(i for i, state in states.items() if state.status is status)
+
+        new = tuple(dict.fromkeys(states[i].finding for i in ending(Status.CONFIRMED)))
+        met = dict.fromkeys(states[i].finding for i in ending(Status.DUPLICATE_OF))
+        return TriageResult(
+            new=new,
+            known=tuple(s for s in met if s not in new),
+            flaky=ending(Status.FLAKY),
+            not_reproduced=ending(Status.NOT_REPRODUCED),
+            cannot_run=ending(Status.CANNOT_RUN),
+            deferred=ending(Status.DEFERRED),
+            failures=tuple(failures),
+        )
+
+
+def finding(signature: str, suspect: Suspect, seen: Suspect, confirmed: Confirmed, written: Written) -> Finding:
+    """The finding that a suspect founds. `seen` is the suspect with the kind and aspect it really has."""
+    run = written.runs[0]
+    expect = Expect(run.ending, run.exception, run.message, run.signal)
+    return Finding(
+        signature=signature,
+        suspect=replace(seen, expect=expect),
+        script=written.script,
+        operators=written.operators,
+        dtypes=written.dtypes,
+        stage=written.place.stage,
+        label=written.place.label,
+        confirmed=f"{len(written.runs)} of {len(written.runs)}",
+        runs=written.runs,
+        rungs={rung: str(run.ending) for rung, run in written.rungs.items()},
+        suspects=(suspect.id,),
+        title=title(written.place.stage, seen.kind, seen.aspect, written.script, run.exception),
+        first_seen=suspect.found_at or utc_now(),
+        last_seen=suspect.found_at or utc_now(),
+        detail={"founder": suspect.id, "difference": written.evidence, "reason": written.place.reason},
+    )
+
+
+def evidence(confirmed: Confirmed, shortened: Shortened, written: Written) -> Json:
+    """What is kept beside a finding: how it was confirmed, reduced and placed, with the logs."""
+    return {"confirmed": encode(confirmed), "reduced": encode(shortened), "written": encode(written)}

@@ -1,0 +1,84 @@
+"""The edge where JSON from a file or a pipe becomes typed records.
+
+Invariant: what `read` and `convert` return has exactly the fields and types that its class declares;
+anything else is `UnreadableError`, in one line. The reason: the records of `fuzzers.records` are plain
+dataclasses, so that a bare interpreter can write them, and plain dataclasses believe whatever they get.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from fuzzers.records import SCHEMA, Json, encode
+
+T = TypeVar("T")
+
+
+MIGRATIONS: dict[tuple[str, int], Callable[[Json], Json]] = {}
+"""(class name, schema) -> what turns that record's JSON into the next schema's."""
+
+
+class UnreadableError(ValueError):
+    """Data that is not the record it should be; the message says why in one line."""
+
+
+class TooNewError(UnreadableError):
+    """A record written by a newer nightfuzz than this one."""
+
+
+def read(kind: type[T], data: str | bytes) -> T:
+    """The record of class `kind` in the JSON text `data`; raises `UnreadableError`."""
+    try:
+        plain = json.loads(data)
+    except ValueError as error:
+        raise UnreadableError(f"not JSON ({error})") from error
+    return convert(kind, plain)
+
+
+def convert(kind: type[T], plain: object) -> T:
+    """The record of class `kind` in parsed JSON; raises `UnreadableError`."""
+    if not isinstance(plain, dict):
+        raise UnreadableError(f"not a {kind.__name__}: a JSON {type(plain).__name__}")
+    plain = _migrated(kind.__name__, plain)
+    try:
+        record: T = _adapter(kind).validate_json(json.dumps(plain), strict=True, extra="forbid")
+    except ValidationError as error:
+        raise UnreadableError(f"not a {kind.__name__}: {_first_problem(error)}") from error
+    return record
+
+
+def text(record: Any) -> str:
+    """The JSON text of a record as files hold it: indented, keys in order of declaration."""
+    return json.dumps(encode(record), indent=1) + "\n"
+
+
+def _migrated(name: str, plain: Json) -> Json:
+    schema = plain.get("schema", SCHEMA)
+    if not isinstance(schema, int):
+        raise UnreadableError(f"not a {name}: its schema is {schema!r}")
+    if schema > SCHEMA:
+        raise TooNewError(
+            f"schema {schema}, and this nightfuzz reads up to {SCHEMA}: a newer one wrote it, so upgrade"
+        )
+    for version in range(schema, SCHEMA):
+        step = MIGRATIONS.get((name, version))
+        if step is None:
+            raise UnreadableError(f"not a {name}: no way to read schema {version}")
+        plain = {**step(plain), "schema": version + 1}
+    return plain
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return f"{place}: {first['msg']}"

@@ -1,0 +1,94 @@
+"""What an engine is: the contract between a campaign and a bug finder.
+
+An engine lives in the worker. Every method runs in a forked child of its own, so it may crash, hang or
+leak; it keeps no state between calls, and everything it needs comes in its arguments. A campaign is a
+set of *chains*: chain k of a campaign seed starts from a seed program and takes up to `chain_length`
+steps, each of which is a pure function of (seed, chain, step, state). That is what makes a campaign
+deterministic whatever dies in between, and resumable from the last state written.
+
+The conformance suite that every engine must pass is tests/integration/test_engine_conformance.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from fuzzers.records import Aspect, Expect, Json, Kind
+
+
+class StepStatus(StrEnum):
+    """What became of one step."""
+
+    CHECKED = "checked"
+    """Executed and compared; counts as a program."""
+    REJECTED = "rejected"
+    """No legal candidate came out, or eager rejected it."""
+    DROPPED = "dropped"
+    """Executed but not comparable: ill-conditioned, nothing compiled, undefined by contract."""
+    EXHAUSTED = "exhausted"
+    """The chain cannot go on."""
+
+
+@dataclass(frozen=True)
+class StepTask:
+    """One step of one chain. `state` is None at step 0; `aspects` is `forward` or `full` (oracle.md)."""
+
+    seed: int
+    chain: int
+    step: int
+    aspects: str
+    state: Json | None = None
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A difference as the engine saw it: all that a `Suspect` needs besides the build and the place."""
+
+    kind: Kind
+    aspect: Aspect
+    script: str
+    expect: Expect
+    program: Json | None
+    detail: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """What a step hands back. `counts` are summed over the campaign (`proposed`, `predicate_rejects`,
+    `fake_rejects`, `eager_rejects`, `executed`, and one `dropped:<reason>` a reason); `name` is a short
+    name of what was done; `digest` identifies the candidate, for comparing two campaigns."""
+
+    status: StepStatus
+    state: Json | None
+    sightings: tuple[Sighting, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    name: str = ""
+    digest: str = ""
+
+
+Announce = Callable[[Sighting], None]
+"""Called by a step just before it executes a candidate, with what to report should the process die."""
+
+
+class Engine(Protocol):
+    """A bug finder."""
+
+    name: str
+    revision: str
+    chain_length: int
+
+    def step(self, task: StepTask, announce: Announce) -> StepOutcome:
+        """Make one candidate, execute and check it. Calls `announce` once before executing."""
+
+    def candidates(self, program: Json) -> list[Json]:
+        """Smaller programs than `program`, most promising first; each strictly smaller by the engine's
+        own well-founded order, so that taking them repeatedly ends."""
+
+    def emit(self, program: Json) -> str:
+        """The reproducer script of a program (overview.md), formatted as `ruff format` would."""
+
+    def operators(self, program: Json) -> tuple[list[str], list[str]]:
+        """(sorted operator names, sorted dtype names) of a program, for its fingerprint."""

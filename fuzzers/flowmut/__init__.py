@@ -1,0 +1,1 @@
+"""FlowMuT: mutates tensor programs along their data flow."""

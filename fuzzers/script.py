@@ -1,0 +1,254 @@
+"""Running a reproducer script in this process and reading how it ended.
+
+Invariant: ASSERTION means that the `assert` which is the script's last statement was itself false, and
+nothing else can give it; EXCEPTION means that the exception passed through the compiler. Whatever else
+goes wrong says nothing about the build and is CANNOT_RUN, with a reason. Signals and time-outs are read
+by whoever watches this process.
+
+The reading goes by frames and instructions, not by messages or output, because a script may print or
+raise anything, and generated code asserts sizes and strides of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import linecache
+import os
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any
+
+from fuzzers.records import Ending, Run
+
+MESSAGE_CHARS = 4096
+LOG_CHARS = 8192
+FRAMES = 6
+"""How many of the innermost framework frames tell one failure from another."""
+
+COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
+"""Modules whose frames say that an exception came through the compiler."""
+
+NOT_COMPILING = (
+    "torch._dynamo.decorators",  # mark_dynamic and the like are called on the eager side
+    "torch._dynamo.eval_frame:_fn",  # the wrapper of functions that the compiler is told to skip
+    "torch._dynamo.config",
+    "torch._inductor.config",
+    "torch._functorch.apis",  # torch.func: vmap, grad, jvp... run eagerly
+    "torch._functorch.autograd_function",
+    "torch._functorch.eager_transforms",
+    "torch._functorch.functional_call",
+    "torch._functorch.make_functional",
+    "torch._functorch.predispatch",
+    "torch._functorch.pyfunctorch",
+    "torch._functorch.utils",
+    "torch._functorch.vmap",
+)
+"""What lies in those packages and runs without compiling anything."""
+
+NO_FAULT_OF_THE_BUILD: tuple[tuple[str, str], ...] = (
+    ("can't allocate memory", "out of memory"),
+    ("out of memory", "out of memory"),
+    ("virtual memory exhausted", "out of memory"),
+    ("std::bad_alloc", "out of memory"),
+    ("Cannot allocate memory", "out of memory"),
+    ("No space left on device", "the disk is full"),
+    ("InvalidCxxCompiler", "no C++ compiler"),
+    ("No working C++ compiler found", "no C++ compiler"),
+)
+"""Part of an exception's text -> why it says nothing about the build, however it came about."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A script ready to run: its code, where it is kept, and the lines of its last `assert`, if it has one."""
+
+    code: CodeType
+    path: str
+    claim: range
+
+    @classmethod
+    def load(cls, text: str, path: str) -> Script:
+        """SyntaxError or ValueError when the text is not Python."""
+        tree = ast.parse(text, path)
+        last = tree.body[-1] if tree.body else None
+        claim = range(last.lineno, (last.end_lineno or last.lineno) + 1) if isinstance(last, ast.Assert) else range(0)
+        return cls(compile(tree, path, "exec"), path, claim)
+
+
+def run_script(text: str, *, backend: str | None = None, threads: int | None = None) -> Run:
+    """Run a script as `__main__` and say how it ended. `backend` is forced on every `torch.compile`;
+    `threads` sets the number of threads of the framework; None leaves either as the script has it."""
+    with tempfile.TemporaryDirectory(prefix="script-") as folder:
+        path = os.path.join(folder, "repro.py")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        began = time.monotonic()
+        try:
+            script = Script.load(text, path)
+        except (SyntaxError, ValueError) as e:
+            return Run(Ending.CANNOT_RUN, type(e).__name__, str(e)[:MESSAGE_CHARS], reason="not valid Python")
+        with _settings(backend, threads):
+            error = execute(script)
+        return reading(error, script, time.monotonic() - began)
+
+
+def execute(script: Script) -> BaseException | None:
+    """Run the script; what it raised, printed as Python would print it, or None."""
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=script.path, __builtins__=__builtins__)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = main
+    try:
+        exec(script.code, main.__dict__)
+    except BaseException as e:
+        # Whatever the script raises is what we are here to read.
+        print(_traceback(e, script), file=sys.stderr)
+        return e
+    finally:
+        sys.modules["__main__"] = before
+        linecache.checkcache()
+    return None
+
+
+def reading(error: BaseException | None, script: Script, seconds: float) -> Run:
+    """How a script that raised `error` ended. A table of rules, the first that applies."""
+    if error is None:
+        return Run(Ending.OK, seconds=seconds)
+    steps, text = list(_steps(error)), _text(error)
+    facts: dict[str, Any] = {
+        "exception": type(error).__name__,
+        "message": text[:MESSAGE_CHARS],
+        "compiled_side": any(is_compiling(where) for where in steps),
+        "frames": tuple([w for w in steps if is_framework(w)][-FRAMES:]),
+        "log": _traceback(error, script)[-LOG_CHARS:],
+        "seconds": seconds,
+    }
+    if is_claim(error, script):
+        return Run(Ending.ASSERTION, **facts)
+    if reason := _no_fault(error, text):
+        return Run(Ending.CANNOT_RUN, **facts, reason=reason)
+    if facts["compiled_side"]:
+        return Run(Ending.EXCEPTION, **facts)
+    first_line = facts["message"].partition("\n")[0]
+    return Run(Ending.CANNOT_RUN, **facts, reason=f"{facts['exception']}: {first_line}"[:300])
+
+
+def is_claim(error: BaseException, script: Script) -> bool:
+    """Whether `error` was raised by the last statement's `assert` itself: the only frame below us is the
+    script's own, on the statement's lines, stopped at a raise instruction."""
+    frames = [tb for tb in _walk(error.__traceback__) if tb.tb_frame.f_code.co_filename != __file__]
+    if not isinstance(error, AssertionError) or len(frames) != 1:
+        return False
+    (tb,) = frames
+    raised = tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return tb.tb_frame.f_code is script.code and tb.tb_lineno in script.claim and raised
+
+
+def is_framework(where: str) -> bool:
+    """Whether a `module:function` lies in the framework or in code that it generated."""
+    return where.startswith(("torch.", "torch:", "<generated>"))
+
+
+def is_compiling(where: str) -> bool:
+    """Whether a `module:function` is the compiler at work (module-level frames are imports)."""
+    if where.startswith("<generated>"):
+        return True
+    inside = any(where.startswith((f"{p}.", f"{p}:")) for p in COMPILER)
+    excluded = any(where == p or where.startswith((f"{p}.", f"{p}:")) for p in NOT_COMPILING)
+    return inside and not excluded and not where.endswith(":<module>")
+
+
+def place(frame: FrameType) -> str:
+    """`module:function` of a frame, the module from its path, so that it means the same on every machine."""
+    code = frame.f_code
+    return f"{_module(code.co_filename)}:{code.co_name}"
+
+
+def _module(filename: str) -> str:
+    _, found, inside = filename.rpartition("/site-packages/")
+    if found:
+        return inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    if "torchinductor_" in filename or (cache and filename.startswith(os.path.abspath(cache))):
+        return "<generated>"
+    return os.path.basename(filename).removesuffix(".py")
+
+
+def _steps(error: BaseException) -> Iterator[str]:
+    """Every frame of the exception and of those it was raised from, outermost first, the cause's last."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        for tb in _walk(link.__traceback__):
+            yield place(tb.tb_frame)
+        link = link.__cause__
+
+
+def _walk(tb: TracebackType | None) -> Iterator[TracebackType]:
+    while tb is not None:
+        yield tb
+        tb = tb.tb_next
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as e:
+        # An exception of the script's own class may not even be printable.
+        return f"<no text: {type(e).__name__}>"
+
+
+def _traceback(error: BaseException, script: Script) -> str:
+    """The traceback as Python would print it for the script: without our own frame and its folder."""
+    below = error.__traceback__.tb_next if error.__traceback__ else None
+    text = "".join(traceback.format_exception(type(error), error, below))
+    return text.replace(os.path.dirname(script.path) + os.sep, "")
+
+
+def _no_fault(error: BaseException, message: str) -> str:
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, SystemExit):
+        return "the script exits by itself"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    told = f"{type(error).__name__}: {message}"
+    return next((reason for part, reason in NO_FAULT_OF_THE_BUILD if part in told), "")
+
+
+@contextmanager
+def _settings(backend: str | None, threads: int | None) -> Iterator[None]:
+    if backend is None and threads is None:
+        yield
+        return
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    stock = torch.compile
+    if backend is not None:
+        torch.compile = with_backend(stock, backend)
+    try:
+        yield
+    finally:
+        torch.compile = stock
+
+
+def with_backend(stock: Callable[..., Any], backend: str) -> Callable[..., Any]:
+    """`torch.compile` with its backend fixed; `mode` and `options` go to inductor alone."""
+
+    @functools.wraps(stock)
+    def compile_with(model: Any = None, **settings: Any) -> Any:
+        kept = settings if backend == "inductor" else {k: v for k, v in settings.items() if k not in ("mode", "options")}
+        return stock(model, **{**kept, "backend": backend})
+
+    return compile_with

@@ -1,0 +1,103 @@
+"""What a worker can be asked to do in a child: the jobs, in one list.
+
+Invariant: a job takes and returns plain JSON values, runs in a child that nobody else shares, and leaves
+nothing behind but its result and the journal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fuzzers.engine import Sighting, StepTask
+from fuzzers.engines import load
+from fuzzers.records import Json, encode
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a job is given besides its arguments."""
+
+    journal: str | None = None
+
+    def announce(self, sighting: Sighting) -> None:
+        """Write what is about to run, so that it is known should this process die. Whole or not at all."""
+        if self.journal is None:
+            return
+        target = Path(self.journal)
+        part = target.with_name(f"{target.name}.{os.getpid()}.part")
+        with part.open("w") as out:
+            json.dump(encode(sighting), out)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(target)
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+Job: TypeAlias = Callable[[Json, Context], Any]
+
+
+def engine_about(args: Json, context: Context) -> Json:
+    """What a campaign must know of an engine before it starts."""
+    engine = load(args["engine"])
+    return {"name": engine.name, "revision": engine.revision, "chain_length": engine.chain_length}
+
+
+def engine_step(args: Json, context: Context) -> Json:
+    """One step of a chain; announces its candidate in the journal."""
+    fields = {k: args[k] for k in ("seed", "chain", "step", "aspects", "state")}
+    return encode(load(args["engine"]).step(StepTask(**fields), context.announce))
+
+
+def engine_candidates(args: Json, context: Context) -> Json:
+    """Smaller programs than the one given."""
+    return {"programs": load(args["engine"]).candidates(args["program"])}
+
+
+def engine_emit(args: Json, context: Context) -> Json:
+    """The script of a program."""
+    return {"script": load(args["engine"]).emit(args["program"])}
+
+
+def engine_emit_all(args: Json, context: Context) -> Json:
+    """The scripts of several programs."""
+    engine = load(args["engine"])
+    return {"scripts": [engine.emit(program) for program in args["programs"]]}
+
+
+def engine_operators(args: Json, context: Context) -> Json:
+    """The operator and dtype names of a program."""
+    operators, dtypes = load(args["engine"]).operators(args["program"])
+    return {"operators": operators, "dtypes": dtypes}
+
+
+def script_run(args: Json, context: Context) -> Json:
+    """Run a script to its end."""
+    from fuzzers.script import run_script
+
+    return encode(run_script(args["script"], backend=args.get("backend"), threads=args.get("threads")))
+
+
+def script_judge(args: Json, context: Context) -> Json:
+    """Run a script; when it fails, also under the rung before, and have the oracle look at its call."""
+    from fuzzers.judge import judge
+
+    return judge(args["script"], before=args.get("backend_before"), examine=bool(args.get("examine")))
+
+
+JOBS: dict[str, Job] = {
+    "engine.about": engine_about,
+    "engine.step": engine_step,
+    "engine.candidates": engine_candidates,
+    "engine.emit": engine_emit,
+    "engine.emit_all": engine_emit_all,
+    "engine.operators": engine_operators,
+    "script.run": script_run,
+    "script.judge": script_judge,
+}

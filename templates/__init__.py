@@ -1,0 +1,1 @@
+"""Jinja templates, a package so that they travel inside the wheel."""
