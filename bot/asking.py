@@ -1,8 +1,8 @@
 """Questions that triage asks a build: typed forms of the jobs of a warm worker.
 
 Invariant: an answer is about the build. A job whose machinery failed (our function raised, the worker is
-gone, the reply makes no sense) raises `MachineryFailure`, so that no stage can take it for a "no"; a child that
-died or ran out of time while it ran a script is an answer: it is how the script ended.
+gone, the reply makes no sense) raises `MachineryFailure`, so that no stage can take it for a "no"; a child
+that died or ran out of time while it ran a script is an answer: it is how the script ended.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class Asker:
 
     def candidates(self, engine: str, program: Json) -> list[Json]:
         """Smaller programs, by the engine."""
-        return _listed(self._value("engine.candidates", {"engine": engine, "program": program}), "programs", dict)
+        return _listed(
+            self._value("engine.candidates", {"engine": engine, "program": program}), "programs", dict
+        )
 
     def scripts(self, engine: str, programs: Sequence[Json]) -> list[str]:
         """The script of each program."""
@@ -106,7 +108,9 @@ def _why(reply: Reply) -> str:
 
 def _ended(reply: Reply) -> Run:
     """The run of a script whose child did not live to report."""
-    return Run(ending=reply.ended, signal=reply.signal, log=reply.log, seconds=reply.seconds, reason=_why(reply))
+    return Run(
+        ending=reply.ended, signal=reply.signal, log=reply.log, seconds=reply.seconds, reason=_why(reply)
+    )
 
 
 def _run(reply: Reply) -> Run:

@@ -86,16 +86,12 @@ class Campaign:
         self._halt = threading.Event()
         self._cut = threading.Event()
 
-    def used(self) -> tuple[float, int]:
-        """(seconds, steps) of earlier runs of this campaign."""
-        record = read_record(self.record_path, self.store.warn)
-        return (record.seconds if record else 0.0), sum(chain.step for chain in self.progress.load())
-
-    def run(self, pool: Pool, budget: Budget) -> Record:
-        """Go on until the budget is used; the budget counts what earlier runs used. MachineryFailure when
-        the workers or the engine keep failing; what was found until then is stored."""
+    def run(self, pool: Pool, budget: Budget, startup: float = 0.0) -> Record:
+        """Go on until the budget is used. The budget counts what earlier runs used, and the `startup`
+        seconds that this one took until its workers were ready. MachineryFailure when the workers or the
+        engine keep failing; what was found until then is stored."""
         with owned(self.folder / "lock", f"the campaign {self.folder.name}"):
-            self._resume(pool, budget)
+            self._resume(pool, budget, startup)
             outcome = Over.FAILED
             try:
                 outcome = self._drive(pool)
@@ -106,11 +102,12 @@ class Campaign:
 
     # Beginning
 
-    def _resume(self, pool: Pool, budget: Budget) -> None:
+    def _resume(self, pool: Pool, budget: Budget, startup: float) -> None:
         before = read_record(self.record_path, self.store.warn)
         self._pool, self._budget = pool, budget
         self._began = time.monotonic()
         self._used = before.seconds if before else 0.0
+        self._startup = startup + (before.startup if before and before.tally.steps else 0.0)
         self._started_at = before.started_at if before else utc_now()
         self._new = before.suspects if before else 0
         self._restarts = before.restarts if before else 0
@@ -276,7 +273,7 @@ class Campaign:
         return self._used + time.monotonic() - self._began
 
     def _out_of_time(self) -> bool:
-        return self._elapsed() >= self._budget.seconds
+        return self._elapsed() + self._startup >= self._budget.seconds
 
     def _spent(self) -> bool:
         most = self._budget.candidates
@@ -290,6 +287,7 @@ class Campaign:
             started_at=self._started_at,
             updated_at=utc_now(),
             seconds=round(self._elapsed(), 2),
+            startup=round(self._startup, 2),
             tally=self._tally,
             suspects=self._new,
             restarts=self._restarts + self._pool.restarts,

@@ -29,7 +29,13 @@ FLAGS = ("-P", "-s")
 def environment(folder: Path, **extra: str) -> dict[str, str]:
     """The variables of a process in a target: the allowed ones, our tree, and a private temporary folder."""
     kept = {name: os.environ[name] for name in ALLOWED if name in os.environ}
-    return {**kept, "PYTHONPATH": str(tree(folder)), "PYTHONHASHSEED": "0", "TMPDIR": str(folder / "tmp"), **extra}
+    return {
+        **kept,
+        "PYTHONPATH": str(tree(folder)),
+        "PYTHONHASHSEED": "0",
+        "TMPDIR": str(folder / "tmp"),
+        **extra,
+    }
 
 
 def tree(folder: Path) -> Path:

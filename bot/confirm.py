@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bot import fresh, normalise
 from bot.asking import Asker, Judgement
+from bot.evidence import difference, publishable
 from bot.localise import Place, failed, localise
 from bot.verdict import verdict
 from fuzzers.records import Aspect, Build, Ending, Expect, Json, Kind, Run, Suspect, Verdict
@@ -65,6 +66,7 @@ class SlipKey:
     way: Way
     rung: str
     below: str | None
+    publishable: bool = True
 
     def holds(self, judged: Judgement) -> bool:
         """Whether a judged script shows this failure: it ends so, the rung below is right, and the oracle
@@ -72,8 +74,13 @@ class SlipKey:
         return (
             way(judged.run) == self.way
             and (self.below is None or judged.before is None or judged.before.ending is Ending.OK)
-            and (self.kind in UNEXAMINED or difference(judged.report, self.kind, self.aspect) is not None)
+            and (self.kind in UNEXAMINED or self._still_reported(judged.report))
         )
+
+    def _still_reported(self, report: Json | None) -> bool:
+        """Whether the oracle reports the difference, and would still publish it if it would before."""
+        seen = difference(report, self.kind, self.aspect)
+        return seen is not None and (publishable(seen) or not self.publishable)
 
 
 @dataclass(frozen=True)
@@ -97,15 +104,9 @@ class Refused:
     runs: tuple[Run, ...] = ()
 
 
-def difference(report: Json | None, kind: Kind, aspect: Aspect) -> Json | None:
-    """The oracle's difference of this kind and aspect; None when it dropped the call or has no such."""
-    if not report or report.get("dropped"):
-        return None
-    found = report.get("differences") or []
-    return next((d for d in found if d.get("kind") == kind and d.get("aspect") == aspect), None)
-
-
-def in_fresh_processes(expect: Expect, script: str, run_fresh: Fresh, at_once: int) -> tuple[Verdict, str, list[Run]]:
+def in_fresh_processes(
+    expect: Expect, script: str, run_fresh: Fresh, at_once: int
+) -> tuple[Verdict, str, list[Run]]:
     """The verdict of FRESH_RUNS runs. Stops early when none of the first batch failed: nothing that
     could still come would make it a finding."""
     runs: list[Run] = []
@@ -140,13 +141,13 @@ def confirm(suspect: Suspect, run_fresh: Fresh, asker: Asker) -> Confirmed | Ref
             return Refused(Verdict.GONE, taken_back(judged), tuple(runs))
         kind, aspect, evidence = Kind(seen["kind"]), Aspect(seen["aspect"]), seen
     place, rungs = localise(kind, suspect.script, asker.runs)
-    slip = SlipKey(kind, aspect, way(runs[0]), place.rung, place.below)
+    slip = SlipKey(kind, aspect, way(runs[0]), place.rung, place.below, publishable(evidence))
     return Confirmed(tuple(runs), place, rungs, slip, evidence)
 
 
 def reported(report: Json | None, suspect: Suspect) -> Json | None:
-    """The difference that a suspect claims; for one that claims none (a crash, a hang, an exception that turned out to
-    be a wrong result) the most severe that the oracle reports."""
+    """The difference that a suspect claims; for one that claims none (a crash, a hang, an exception that
+    turned out to be a wrong result) the most severe that the oracle reports."""
     if suspect.kind not in UNEXAMINED:
         return difference(report, suspect.kind, suspect.aspect)
     found = (report or {}).get("differences") or [None]
@@ -163,7 +164,6 @@ def taken_back(judged: Judgement) -> str:
         return f"the oracle drops the call: {dropped}"
     others = {f"{d.get('kind')}/{d.get('aspect')}" for d in judged.report.get("differences") or []}
     return f"the oracle reports {', '.join(sorted(others)) or 'no difference'} instead"
-
 
 
 def fresh_processes(build: Build, headers: Path | None, at_once: int) -> Fresh:

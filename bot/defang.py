@@ -28,7 +28,12 @@ PATHS = (
     (re.compile(r"/(?:[\w.+@~-]+/)*(?:site|dist)-packages/"), ".../"),
     (re.compile(r"/(?:home|Users)/[\w.+@~-]+"), "~"),
     (re.compile(r"/(?:root)(?=/)"), "~"),
-    (re.compile(r"(?<![\w.~>])/(?:tmp|var|private|work|mnt|opt|runner|github|data|scratch)(?:/[\w.+@~-]+)*/"), ".../"),
+    (
+        re.compile(
+            r"(?<![\w.~>])/(?:tmp|var|private|work|mnt|opt|runner|github|data|scratch)(?:/[\w.+@~-]+)*/"
+        ),
+        ".../",
+    ),
 )
 """Where things are on this machine -> what a reader needs of it."""
 

@@ -16,6 +16,10 @@ from pathlib import Path
 from bot.errors import UserMistake
 
 
+class InUseError(UserMistake):
+    """Another nightfuzz has it."""
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace `path` by `text`, making its folder if need be. One writer a path at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +55,7 @@ def owned(path: Path, what: str) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             holder = file.read().strip() or "unknown"
-            raise UserMistake(f"{what} is in use by another nightfuzz (process {holder})") from None
+            raise InUseError(f"{what} is in use by another nightfuzz (process {holder})") from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()

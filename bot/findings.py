@@ -92,4 +92,3 @@ def join(finding: Finding, suspect: Suspect, variant: Json, seen_at: str) -> Fin
         detail={**finding.detail, "variants": variants},
         last_seen=max(finding.last_seen, seen_at),
     )
-

@@ -6,12 +6,12 @@ to see it; one whose outcome is stored does not.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from bot import wire
 from bot.chains import Chain, Progress
-from bot.errors import UserMistake
-from bot.files import owned, utc_now
+from bot.files import InUseError, owned, utc_now
 from bot.record import read_record
 from bot.steps import interrupted
 from bot.store import Store
@@ -28,7 +28,7 @@ def _adopt_from(folder: Path, store: Store) -> int:
     try:
         with owned(folder / "lock", f"the campaign {folder.name}"):
             return _adopt_owned(folder, store)
-    except UserMistake as busy:
+    except InUseError as busy:
         store.warn(f"{busy}: its journals are left to it")
         return 0
 
@@ -54,3 +54,15 @@ def _adopt_owned(folder: Path, store: Store) -> int:
             new += sum(store.add(suspect) for suspect in done.suspects)
         path.unlink()
     return new
+
+
+def forget(folder: Path, store: Store) -> None:
+    """Remove a campaign's progress, so that it starts over; what it found and left stays in the store."""
+    if not folder.is_dir():
+        return
+    with owned(folder / "lock", f"the campaign {folder.name}"):
+        _adopt_owned(folder, store)
+        for part in ("chains", "journal", "failures"):
+            shutil.rmtree(folder / part, ignore_errors=True)
+        for part in ("campaign.json", "candidates.jsonl"):
+            (folder / part).unlink(missing_ok=True)

@@ -63,7 +63,9 @@ def place(kind: Kind, rungs: Mapping[str, Run], gone_when_static: bool = False) 
         if run is None:
             return Place("unknown", "", reason=f"{rung} was not run")
         if unknown(run):
-            return Place("unknown", "", reason=f"{rung} cannot run: {run.reason or run.message or run.signal}")
+            return Place(
+                "unknown", "", reason=f"{rung} cannot run: {run.reason or run.message or run.signal}"
+            )
         if failed(run):
             stage, label = STAGES[rung]
             below = LADDER[index - 1] if index else None

@@ -28,6 +28,13 @@ class Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        re.compile(r"\bgot (\w+)\((['\"])(.*)\2\)"),
+        r"got \1: \3",
+        "dynamo quotes the message of the exception that names the bug",
+        "fake tensors: got ValueError('Cannot view it')",
+        "fake tensors: got ValueError: Cannot view it",
+    ),
+    Rule(
         re.compile(r"\x1b\[[0-9;]*[A-Za-z]"),
         "",
         "terminal colours depend on where it ran",
@@ -77,14 +84,16 @@ RULES: tuple[Rule, ...] = (
         "undefined symbol: <kernel>",
     ),
     Rule(
-        re.compile(r"\b(?:buf|op|arg|primals_|tangents_|getitem_|in_ptr|out_ptr|in_out_ptr|tmp)\d+(?:_\d+)?\b"),
+        re.compile(
+            r"\b(?:buf|op|arg|primals_|tangents_|getitem_|in_ptr|out_ptr|in_out_ptr|tmp)\d+(?:_\d+)?\b"
+        ),
         "<buffer>",
         "buffers, graph inputs and temporaries are numbered in order of creation",
         "buf12 = empty_strided_cpu(in_ptr0)",
         "<buffer> = empty_strided_cpu(<buffer>)",
     ),
     Rule(
-        re.compile(r"\b[suzf]\d+\b(?!\s*<addr>)"),
+        re.compile(r"\b(?:[suzf]|zuf|zf)\d+\b"),
         "<symbol>",
         "symbolic sizes are numbered in order of creation",
         "Eq(s77, 4*s27 + u0)",
@@ -98,6 +107,13 @@ RULES: tuple[Rule, ...] = (
         "got tensor(...) here",
     ),
     Rule(
+        re.compile(r"\(\*\(.*?\), \*\*\{[^}\n]*\}\)"),
+        "(...)",
+        "arguments of a call that dynamo prints",
+        "call_method view(*(FakeTensor(...), 20), **{}): got",
+        "call_method view(...): got",
+    ),
+    Rule(
         re.compile(r"\b(?:[a-zA-Z]+_)+\d+\b"),
         "<node>",
         "nodes of a graph carry a counter",
@@ -105,7 +121,7 @@ RULES: tuple[Rule, ...] = (
         "While executing %<node>",
     ),
     Rule(
-        re.compile(r"(?<![\w<])'[^'\n]*'|`[^`\n]*`|(?<![\w<])\"[^\"\n]*\""),
+        re.compile(r"(?<![\w<])'[^'\n]*'|`[^`\n]*`|(?<![\w<])\"[^\"\n]*\"|‘[^’\n]*’"),
         "<quoted>",
         "what is quoted is a name that the program chose, or a value",
         "name 'foo_bar' is not defined",
@@ -135,9 +151,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 FOOTERS = re.compile(
-    r"^(?:from user code:|Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception"
-    r"|The above exception was the direct cause|While executing|Original traceback:|GraphModule:"
-    r"|Developer debug context:|For more details about this graph break|Use tlparse)",
+    r"^\s*(?:from user code:|Set TORCHDYNAMO_VERBOSE=1|Set TORCH_LOGS=|You can suppress this exception"
+    r"|The above exception was the direct cause|While executing|Original traceback:|GraphModule:|Hint:"
+    r"|Developer debug context:|For more details about this graph break|Use tlparse|args\[\d+\]:|Found from"
+    r"|Caused by:|For more information, run with|User Stack)",
     re.MULTILINE,
 )
 """Where the part of a torch message ends that names the bug: what follows is the user's program or advice."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-DTYPES = frozenset(
-    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
-    "complex32 complex64 complex128".split()
-)
+from bot.fingerprint import DTYPE_CLASSES
+
+DTYPES = frozenset(DTYPE_CLASSES)
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",

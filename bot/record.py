@@ -13,7 +13,7 @@ from bot import wire
 from bot.errors import UserMistake
 from bot.steps import Spec
 from bot.tally import Tally
-from fuzzers.records import SCHEMA
+from fuzzers.records import SCHEMA, Budget
 
 
 class Over(StrEnum):
@@ -29,8 +29,9 @@ class Over(StrEnum):
 
 @dataclass(frozen=True)
 class Record:
-    """What campaign.json holds. `seconds`, `restarts` and `suspects` (those new to the store) are of all
-    runs of this campaign together; `tally` is the sum over its chains."""
+    """What campaign.json holds. `seconds` (with workers running), `startup` (seconds until they were),
+    `restarts` and `suspects` (those new to the store) are of all runs of this campaign together; `tally`
+    is the sum over its chains."""
 
     id: str
     spec: Spec
@@ -39,6 +40,7 @@ class Record:
     updated_at: str
     seconds: float
     tally: Tally
+    startup: float = 0.0
     suspects: int = 0
     restarts: int = 0
     peak_mib: float = 0.0
@@ -49,6 +51,18 @@ class Record:
     def programs_per_second(self) -> float:
         """Executed and checked programs a second of campaign."""
         return self.tally.checked / self.seconds if self.seconds else 0.0
+
+    def is_finished(self, budget: Budget) -> bool:
+        """Whether this budget leaves nothing to do. A campaign that a person stopped is not finished, nor
+        is one whose budget went into starting its workers."""
+        most = budget.candidates
+        if most is not None and self.tally.steps >= most:
+            return True
+        return (
+            self.over is Over.BUDGET
+            and self.tally.steps > 0
+            and self.seconds + self.startup >= budget.seconds
+        )
 
 
 def campaign_id(spec: Spec) -> str:

@@ -61,7 +61,9 @@ class _Gate:
         self.tried = 0
         self.unknown = 0
 
-    def first(self, scripts: Sequence[str], order: Sequence[int], out_of_time: Callable[[], bool]) -> int | None:
+    def first(
+        self, scripts: Sequence[str], order: Sequence[int], out_of_time: Callable[[], bool]
+    ) -> int | None:
         """The first index in `order` whose script holds; None when none does or time is up."""
         for chunk in self._chunks(scripts, order):
             asked = [s for s in dict.fromkeys(scripts[i] for i in chunk) if s not in self._known]

@@ -34,8 +34,8 @@ def retest(
     fresh: Fresh,
     tell: Callable[[Retested], None] = lambda one: None,
 ) -> list[Retested]:
-    """Retest the open findings of `build`'s framework, in order of their signatures. A failure of the machinery is
-    `cannot-run` with its reason, and the rest goes on."""
+    """Retest the open findings of `build`'s framework, in order of their signatures. A failure of the
+    machinery is `cannot-run` with its reason, and the rest goes on."""
     done = []
     for finding in list(store.findings()):
         if finding.state != "open" or finding.suspect.build.framework != build.framework:

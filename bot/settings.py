@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     aspects: Literal["forward", "full"] = Field(
         default="full", description="What is compared: `full`, or `forward` without gradients."
     )
+    engine_path: Path | None = Field(
+        default=None, description="Folder that an engine named `module:attribute` is imported from."
+    )
     candidates: int | None = Field(default=None, ge=1, description="Stop after this many candidates.")
     publish_down_to: Kind = Field(
         default=Kind.ALIASING, description="Least severe kind of finding that becomes an issue."

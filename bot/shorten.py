@@ -72,7 +72,9 @@ def holding(slip: SlipKey, asker: Asker) -> Hold:
             judged = asker.judge(scripts, slip.below, slip.kind not in UNEXAMINED, limits)
             right = [slip.holds(j) for j in judged]
             _also(right, lambda some: _fails_at(slip, asker, [scripts[i] for i in some], limits))
-            _also(right, lambda some: _fine_below(slip, asker, [(scripts[i], judged[i]) for i in some], limits))
+            _also(
+                right, lambda some: _fine_below(slip, asker, [(scripts[i], judged[i]) for i in some], limits)
+            )
         except MachineryFailure:
             return [None] * len(scripts)
         return list(right)

@@ -1,10 +1,10 @@
 """Reduction passes over the source of a reproducer script, for suspects that came without a program.
 
-Invariant: every script that a pass makes parses, keeps the last statement (the comparison) as it is, and is
-shorter than the one it was made from, or as long with smaller numbers, so that taking them repeatedly ends. A pass is
-a plain function from a script to cuts in its text; `PASSES` is the list, most promising first. Cutting
-text rather than unparsing a tree keeps what a person wrote as they wrote it. Whether a smaller script
-still shows the bug is not a pass's business.
+Invariant: every script that a pass makes parses, keeps the last statement (the comparison) as it is, and
+is shorter than the one it was made from, or as long with smaller numbers, so that taking them repeatedly
+ends. A pass is a plain function from a script to cuts in its text; `PASSES` is the list, most promising
+first. Cutting text rather than unparsing a tree keeps what a person wrote as they wrote it. Whether a
+smaller script still shows the bug is not a pass's business.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINE_LENGTH = 88
 """What `ruff format` does to a script of somebody who has set nothing."""
 
 SIZES = (1, 2, 4, 8, 17)
-"""Sizes that a number is shrunk to: scalar, pair, the lanes of small vectors, and one more than a power of two."""
+"""What a number is shrunk to: scalar, pair, the lanes of small vectors, one more than a power of two."""
 
 SEED = "manual_seed("
 DRAWS = re.compile(r"\brand\w*\(|\b(?:normal|uniform|bernoulli|multinomial|exponential|dropout)_?\(")

@@ -6,6 +6,7 @@ or none, with the same content hash however often the step is run again.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -110,7 +111,7 @@ def _reported(spec: Spec, chain: Chain, reply: Reply, announced: Sighting | None
     taken = Taken(chain.step, outcome.name, outcome.digest, str(outcome.status))
     done = outcome.status is StepStatus.EXHAUSTED or chain.step + 1 >= spec.chain_length
     return Done(
-        chain=chain.after(taken, outcome.state, outcome.counts, done or outcome.state is None),
+        chain=chain.after(taken, outcome.state, outcome.counts, done),
         suspects=tuple(suspect(spec, s, chain.chain, chain.step, now) for s in outcome.sightings),
     )
 
@@ -157,9 +158,9 @@ def _died(announced: Sighting, kind: Kind, expect: Expect, detail: Json) -> Sigh
 
 
 def _ended_by(fate: Fate, spec: Spec, chain: Chain, sighting: Sighting | None, now: str) -> Done:
-    """The candidate is given up: the chain goes on from the state before it, if there was one."""
-    taken = Taken(chain.step, "", "", str(fate))
-    done = chain.state is None or chain.step + 1 >= spec.chain_length
-    after = chain.after(taken, chain.state, {}, done)
+    """The candidate is given up: the chain goes on from the state before it."""
+    digest = hashlib.sha256(sighting.script.encode()).hexdigest()[:16] if sighting else ""
+    taken = Taken(chain.step, "", digest, str(fate))
+    after = chain.after(taken, chain.state, {}, done=chain.step + 1 >= spec.chain_length)
     found = () if sighting is None else (suspect(spec, sighting, chain.chain, chain.step, now),)
     return Done(after, found)

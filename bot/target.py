@@ -40,6 +40,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "TORCHINDUCTOR_COM
 """A campaign runs one worker a core; see `fuzzers.worker.warmup` for why threads break forking."""
 
 _serial = itertools.count()
+_CHUNK = 1 << 16
 
 Question: TypeAlias = tuple[str, Json]
 """A job's name and its arguments."""
@@ -51,7 +52,7 @@ def probe(interpreter: str | Path) -> Build:
     path = shutil.which(str(interpreter))
     if path is None:
         raise UserMistake(f"there is no interpreter at {interpreter}")
-    path = os.path.abspath(path)
+    path = str(Path(path).absolute())
     with private_folder() as folder:
         command = [path, *FLAGS, "-m", "fuzzers.worker.identity"]
         try:
@@ -77,13 +78,16 @@ class Worker:
     """One worker process. Started by the first call and again by the first call after a death.
 
     `folder` holds what workers of one campaign share (`tmp` with the precompiled header, `inductor` with
-    the kernels). `cold` serves without importing the framework or changing a setting (see `bot.fresh`).
+    the kernels). `cold` serves without importing the framework or changing a setting (see `bot.fresh`);
+    `extra` adds or replaces variables of its environment.
     Calls from several threads take turns; any thread may `close`.
     """
 
     size = 1
 
-    def __init__(self, build: Build, folder: Path, *, cold: bool = False, extra: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, build: Build, folder: Path, *, cold: bool = False, extra: dict[str, str] | None = None
+    ) -> None:
         self.build, self.folder, self.cold = build, folder.resolve(), cold
         self.starts = 0
         self._extra = dict(extra or {})
@@ -105,7 +109,13 @@ class Worker:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Start the process and wait until it answers. MachineryFailure when it does not."""
+        """Start the process, unless it runs, and wait until it answers. MachineryFailure when it does not."""
+        with self._calling:
+            self._start()
+
+    def _start(self) -> None:
+        if self._process is not None:
+            return
         for attempt in range(1, START_ATTEMPTS + 1):
             self._spawn()
             reply = self._exchange(Request(0, "hello"), START_SECONDS)
@@ -116,7 +126,9 @@ class Worker:
                 raise MachineryFailure("the worker was closed while it started")
             if attempt == START_ATTEMPTS:
                 told = (reply.error or {}).get("message", "")
-                raise MachineryFailure(f"a worker for {self.build.name} does not start: {told}\n{self._log()}")
+                raise MachineryFailure(
+                    f"a worker for {self.build.name} does not start: {told}\n{self._log()}"
+                )
 
     def call(self, job: str, args: Json, limits: Limits | None = None, journal: Path | None = None) -> Reply:
         """Run one job in a child. A worker that dies, or is silent beyond the time limit and the grace,
@@ -125,8 +137,7 @@ class Worker:
         with self._calling:
             if self._closed:
                 raise MachineryFailure("the worker is closed")
-            if self._process is None:
-                self.start()
+            self._start()
             limits = limits or Limits()
             self._next += 1
             request = Request(self._next, job, args, limits, str(journal.resolve()) if journal else None)
@@ -142,21 +153,26 @@ class Worker:
     def close(self) -> None:
         """End the worker and everything it started. A call that waits in another thread ends."""
         self._closed = True
-        if self._process is not None:
-            kill_session(self._process.pid)
-        with self._calling:
-            self._kill()
+        while not self._calling.acquire(timeout=0.05):
+            if (process := self._process) is not None:
+                kill_session(process.pid)
+        self._kill()
+        self._calling.release()
 
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
         self.close()
 
     def _spawn(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [self.build.interpreter, *FLAGS, "-m", "fuzzers.worker"]
-        settings = {} if self.cold else dict(ONE_THREAD, TORCHINDUCTOR_CACHE_DIR=str(self.folder / "inductor"))
+        settings = (
+            {} if self.cold else dict(ONE_THREAD, TORCHINDUCTOR_CACHE_DIR=str(self.folder / "inductor"))
+        )
         env = environment(self.folder, **settings, **self._extra)
         with self._log_path.open("wb") as log:
             try:
@@ -167,33 +183,51 @@ class Worker:
                 )  # fmt: skip
             except OSError as e:
                 raise MachineryFailure(f"cannot start {self.build.interpreter}: {e.strerror}") from e
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
         self.starts += 1
         self._received = b""
 
     def _exchange(self, request: Request, seconds: float) -> Reply:
-        """Send a request and wait for its reply; a death or a silence becomes one."""
-        process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        """Send a request and wait for its reply; a death, a silence or nonsense becomes one."""
         began = time.monotonic()
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            try:
-                process.stdin.write(request.line())
-                while b"\n" not in self._received:
-                    left = began + seconds - time.monotonic()
-                    if left <= 0 or not selector.select(left):
-                        return _died(request, began, f"no reply within {seconds:g} s")
-                    data = os.read(process.stdout.fileno(), 1 << 20)
-                    if not data:
-                        return _died(request, began, "the worker ended")
-                    self._received += data
-            except (BrokenPipeError, ValueError):
-                return _died(request, began, "the worker ended")
-        line, _, self._received = self._received.partition(b"\n")
-        reply = Reply.parse(line)
+        try:
+            line = self._send_and_receive(request.line(), began + seconds)
+            reply = Reply.parse(line)
+        except TimeoutError:
+            return _died(request, began, f"no reply within {seconds:g} s")
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            return _died(request, began, "the worker ended")
+        except (ValueError, KeyError, TypeError) as e:
+            return _died(request, began, f"the worker's reply cannot be read: {e}")
         if reply.id != request.id:
             return _died(request, began, f"the worker answered request {reply.id} instead of {request.id}")
         return reply
+
+    def _send_and_receive(self, message: bytes, deadline: float) -> bytes:
+        """Neither side of this blocks: a stopped worker takes no more than a pipe's worth of a request."""
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        sink, source = process.stdin.fileno(), process.stdout.fileno()
+        unsent = memoryview(message)
+        with selectors.DefaultSelector() as selector:
+            selector.register(source, selectors.EVENT_READ)
+            selector.register(sink, selectors.EVENT_WRITE)
+            while b"\n" not in self._received:
+                ready = {key.fd for key, _ in selector.select(max(0.0, deadline - time.monotonic()))}
+                if not ready and time.monotonic() >= deadline:
+                    raise TimeoutError
+                if sink in ready:
+                    unsent = unsent[os.write(sink, unsent[:_CHUNK]) :]
+                    if not unsent:
+                        selector.unregister(sink)
+                if source in ready:
+                    data = os.read(source, _CHUNK)
+                    if not data:
+                        raise EOFError
+                    self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        return line
 
     def _kill(self) -> None:
         process, self._process = self._process, None
@@ -213,16 +247,18 @@ class Worker:
 
 def _died(request: Request, began: float, why: str) -> Reply:
     seconds = time.monotonic() - began
-    return Reply(request.id, Ending.SIGNAL, signal="SIGKILL", error=failure(WORKER_DIED, why), seconds=seconds)
+    return Reply(
+        request.id, Ending.SIGNAL, signal="SIGKILL", error=failure(WORKER_DIED, why), seconds=seconds
+    )
 
 
 class Pool:
     """`size` workers on one build, sharing a folder. Usable from any number of threads; each worker does
     one job at a time. `with` starts all workers at once and ends them."""
 
-    def __init__(self, build: Build, size: int, folder: Path) -> None:
+    def __init__(self, build: Build, size: int, folder: Path, *, extra: dict[str, str] | None = None) -> None:
         self.build, self.size, self.folder = build, size, folder
-        self._workers = [Worker(build, folder) for _ in range(size)]
+        self._workers = [Worker(build, folder, extra=extra) for _ in range(size)]
         self._idle: LifoQueue[Worker] = LifoQueue()
 
     @property
@@ -236,17 +272,21 @@ class Pool:
         return [w.pid for w in self._workers if w.pid is not None]
 
     def __enter__(self) -> Pool:
+        threads = ThreadPoolExecutor(self.size)
         try:
-            with ThreadPoolExecutor(self.size) as threads:
-                list(threads.map(Worker.start, self._workers))
+            list(threads.map(Worker.start, self._workers))
         except BaseException:
             self.close()
             raise
+        finally:
+            threads.shutdown()
         for worker in self._workers:
             self._idle.put(worker)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ from bot.shorten import Shortened, shorten
 from bot.states import Status, TriageState
 from bot.store import Store
 from bot.written import Written, write_up
-from fuzzers.records import Expect, Finding, Json, Kind, Suspect, Verdict, encode
+from fuzzers.records import Expect, Finding, Json, Suspect, Verdict, encode
 
 T = TypeVar("T")
 
@@ -115,22 +115,27 @@ class _Line:
                 self.tell(suspect.id, "machinery", str(failure))
                 in_a_row += 1
                 if in_a_row == FAILURES_IN_A_ROW:
-                    raise MachineryFailure(f"{in_a_row} suspects in a row failed in triage: {failure}") from failure
+                    raise MachineryFailure(
+                        f"{in_a_row} suspects in a row failed in triage: {failure}"
+                    ) from failure
         return self._result(suspects, failures)
 
     def _take(self, suspect: Suspect) -> None:
         twin = twins(suspect)
         if twin in self.named:
             return self._join(suspect, self.named[twin], {"script": suspect.script})
-        confirmed = self._stage(suspect, "confirm", Confirmed, lambda: confirm(suspect, self.fresh, self.asker))
+        confirmed = self._confirm(suspect)
         if isinstance(confirmed, Refused):
             return self._refuse(suspect, confirmed)
-        seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
         early = fingerprint.signature(traits(suspect, confirmed, confirmed.place, (), ()))
-        if self.store.finding(early) is not None:
-            return self._done(suspect, twin, early, {"script": suspect.script})
+        if confirmed.slip.kind in fingerprint.BY_MESSAGE and self.store.finding(early) is not None:
+            return self._done(suspect, early, {"script": suspect.script})
+        seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
         shortened = self._stage(
-            suspect, "reduce", Shortened, lambda: shorten(seen, confirmed.slip, self.asker, self._reducing_over())
+            suspect,
+            "reduce",
+            Shortened,
+            lambda: shorten(seen, confirmed.slip, self.asker, self._reducing_over()),
         )
         written = self._stage(
             suspect, "write-up", Written, lambda: write_up(seen, confirmed, shortened, self.fresh, self.asker)
@@ -138,27 +143,40 @@ class _Line:
         named = traits(suspect, confirmed, written.place, written.operators, written.dtypes)
         signature = fingerprint.signature(named)
         if self.store.finding(signature) is None:
-            self.store.put_finding(finding(signature, suspect, seen, confirmed, written), evidence(confirmed, shortened, written))
-        self._done(suspect, twin, signature, {"script": written.script, "operators": list(written.operators)})
-        return None
+            made = found(signature, suspect, seen, written)
+            self.store.put_finding(made, evidence(confirmed, shortened, written))
+        return self._done(
+            suspect, signature, {"script": written.script, "operators": list(written.operators)}
+        )
+
+    def _confirm(self, suspect: Suspect) -> Confirmed | Refused:
+        before = self.store.state(suspect.id).stages.get("confirm")
+        if before is not None:
+            return wire.convert(Confirmed, before)
+        answer = confirm(suspect, self.fresh, self.asker)
+        return (
+            answer
+            if isinstance(answer, Refused)
+            else self._stage(suspect, "confirm", Confirmed, lambda: answer)
+        )
 
     def _reducing_over(self) -> Callable[[], bool]:
         end = self.clock() + self.allowance.reduce_seconds
         return lambda: self.over() or self.clock() >= end
 
-    def _stage(self, suspect: Suspect, name: str, kind: type[T], work: Callable[[], T | Refused]) -> T | Refused:
-        """The result of a stage: what was written down by a triage before, or by doing it now."""
+    def _stage(self, suspect: Suspect, name: str, kind: type[T], work: Callable[[], T]) -> T:
+        """The result of a stage: what a triage before wrote down, or by doing it now and writing it down."""
         before = self.store.state(suspect.id)
         if name in before.stages:
             return wire.convert(kind, before.stages[name])
         result = work()
-        if not isinstance(result, Refused):
-            self._keep(suspect, stages={**before.stages, name: encode(result)})
-            self.tell(suspect.id, name, str(result))
+        self._keep(suspect, stages={**before.stages, name: encode(result)})
+        self.tell(suspect.id, name, "done")
         return result
 
-    def _done(self, suspect: Suspect, twin: tuple[str, str, str] | None, signature: str, variant: Json) -> None:
-        if twin is not None:
+    def _done(self, suspect: Suspect, signature: str, variant: Json) -> None:
+        """The suspect's finding is `signature`, and so is that of its twins."""
+        if (twin := twins(suspect)) is not None:
             self.named[twin] = signature
         self._join(suspect, signature, variant)
 
@@ -171,7 +189,9 @@ class _Line:
         if joined != known:
             self.store.put_finding(joined)
         founder = known.detail.get("founder") == suspect.id
-        self._keep(suspect, status=Status.CONFIRMED if founder else Status.DUPLICATE_OF, finding=signature, reason="")
+        self._keep(
+            suspect, status=Status.CONFIRMED if founder else Status.DUPLICATE_OF, finding=signature, reason=""
+        )
         self.tell(suspect.id, "finding" if founder else "duplicate", signature)
 
     def _refuse(self, suspect: Suspect, refused: Refused) -> None:
@@ -201,7 +221,7 @@ class _Line:
         )
 
 
-def finding(signature: str, suspect: Suspect, seen: Suspect, confirmed: Confirmed, written: Written) -> Finding:
+def found(signature: str, suspect: Suspect, seen: Suspect, written: Written) -> Finding:
     """The finding that a suspect founds. `seen` is the suspect with the kind and aspect it really has."""
     run = written.runs[0]
     expect = Expect(run.ending, run.exception, run.message, run.signal)

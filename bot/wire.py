@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -21,6 +20,10 @@ T = TypeVar("T")
 
 MIGRATIONS: dict[tuple[str, int], Callable[[Json], Json]] = {}
 """(class name, schema) -> what turns that record's JSON into the next schema's."""
+
+
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
+"""Made once a class: making one compiles a validator."""
 
 
 class UnreadableError(ValueError):
@@ -73,9 +76,10 @@ def _migrated(name: str, plain: Json) -> Json:
     return plain
 
 
-@cache
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from bot import reading, source_passes
 from bot.asking import Asker
-from bot.confirm import UNEXAMINED, Confirmed, Fresh, difference, in_fresh_processes, way
+from bot.confirm import UNEXAMINED, Confirmed, Fresh, in_fresh_processes, way
+from bot.evidence import difference
 from bot.localise import Place, localise
 from bot.shorten import Shortened
 from fuzzers.records import Expect, Json, Run, Suspect, Verdict
@@ -29,7 +30,9 @@ class Written:
     evidence: Json
 
 
-def write_up(suspect: Suspect, confirmed: Confirmed, shortened: Shortened, fresh: Fresh, asker: Asker) -> Written:
+def write_up(
+    suspect: Suspect, confirmed: Confirmed, shortened: Shortened, fresh: Fresh, asker: Asker
+) -> Written:
     """Confirm the reduced script once more in fresh processes and take its evidence."""
     seen = confirmed.slip.way
     expect = Expect(seen.ending, seen.exception, seen.message, seen.signal)

@@ -8,7 +8,6 @@ One child for all of it, so that the kernels built by the script's own run are n
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +19,13 @@ from fuzzers.script import run_script
 
 @dataclass
 class Call:
-    """A compiled callable: what was compiled and how, and what it was first called with (None: never)."""
+    """A compiled callable: what was compiled and how, and copies of what it was first called with.
+    `arguments` is None as long as it was not called; `reason` says why it could not be recorded."""
 
     function: Callable[..., Any]
     settings: Json
-    args: tuple[Any, ...] | None = None
+    arguments: tuple[tuple[Any, ...], Json] | None = None
+    reason: str = ""
 
 
 def judge(text: str, *, before: str | None, examine: bool) -> Json:
@@ -38,7 +39,7 @@ def judge(text: str, *, before: str | None, examine: bool) -> Json:
     if before is not None:
         _forget_compiled()
         answer["before"] = encode(run_script(text, backend=before))
-    made = [c for c in calls if c.args is not None]
+    made = [c for c in calls if c.arguments is not None]
     if examine and made:
         _forget_compiled()
         answer["report"] = _report(made[-1])
@@ -48,8 +49,11 @@ def judge(text: str, *, before: str | None, examine: bool) -> Json:
 def _report(call: Call) -> Json:
     from fuzzers.oracle import examine
 
-    report: Json = examine(call.function, call.args, compile=call.settings, aspects="full").to_json()
-    return report
+    assert call.arguments is not None
+    args, kwargs = call.arguments
+    return examine(
+        call.function, args, kwargs=kwargs, compile_options=call.settings, aspects="full"
+    ).to_json()
 
 
 def _forget_compiled() -> None:
@@ -63,7 +67,8 @@ def recorded() -> Iterator[list[Call]]:
     """While inside, every `torch.compile` is listed, with its callable's first call."""
     import torch
 
-    stock, calls = torch.compile, []
+    stock = torch.compile
+    calls: list[Call] = []
 
     @functools.wraps(stock)
     def compile_and_note(model: Any = None, **settings: Any) -> Any:
@@ -81,44 +86,16 @@ def recorded() -> Iterator[list[Call]]:
 
 
 def _noting(compiled: Callable[..., Any], call: Call) -> Callable[..., Any]:
+    from fuzzers.oracle.inputs import UnsupportedInput, take
+
     @functools.wraps(compiled)
     def first_call(*args: Any, **kwargs: Any) -> Any:
-        if call.args is None:
-            call.args = _positional(call.function, args, kwargs)
+        if call.arguments is None and not call.reason:
+            try:
+                copied_args, copied_kwargs, _ = take(args, kwargs).copies()
+                call.arguments = copied_args, copied_kwargs
+            except UnsupportedInput as e:
+                call.reason = str(e)
         return compiled(*args, **kwargs)
 
     return first_call
-
-
-def _positional(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Json) -> tuple[Any, ...] | None:
-    """Copies of the arguments in positional form; None when some can only be passed by keyword."""
-    if kwargs:
-        bound = inspect.signature(function).bind(*args, **kwargs)
-        if bound.kwargs:
-            return None
-        args = bound.args
-    return pristine(args)
-
-
-def pristine(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copies of a call's arguments: each storage copied once, each tensor the same view of its copy, and
-    leaves again where they required gradients. Anything but a dense tensor is handed on as it is."""
-    import torch
-
-    storages: dict[int, Any] = {}
-
-    def copy(value: Any) -> Any:
-        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
-            return value
-        old = value.untyped_storage()
-        if old.data_ptr() not in storages:
-            storages[old.data_ptr()] = old.clone()
-        new = torch.empty(0, dtype=value.dtype, device=value.device)
-        new.set_(storages[old.data_ptr()], value.storage_offset(), value.size(), value.stride())
-        if value.is_conj():
-            new = new.conj()
-        if value.is_neg():
-            new = torch._neg_view(new)
-        return new.requires_grad_(value.requires_grad)
-
-    return tuple(copy(a) for a in args)

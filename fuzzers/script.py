@@ -23,6 +23,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
@@ -68,18 +70,19 @@ NO_FAULT_OF_THE_BUILD: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Script:
-    """A script ready to run: its code, where it is kept, and the lines of its last `assert`, if it has one."""
+    """A script ready to run: its code, where it is kept, and the (line, column) at which its last statement
+    begins if that is an `assert`."""
 
     code: CodeType
     path: str
-    claim: range
+    claim: tuple[int, int] | None
 
     @classmethod
     def load(cls, text: str, path: str) -> Script:
         """SyntaxError or ValueError when the text is not Python."""
         tree = ast.parse(text, path)
         last = tree.body[-1] if tree.body else None
-        claim = range(last.lineno, (last.end_lineno or last.lineno) + 1) if isinstance(last, ast.Assert) else range(0)
+        claim = (last.lineno, last.col_offset) if isinstance(last, ast.Assert) else None
         return cls(compile(tree, path, "exec"), path, claim)
 
 
@@ -87,9 +90,8 @@ def run_script(text: str, *, backend: str | None = None, threads: int | None = N
     """Run a script as `__main__` and say how it ended. `backend` is forced on every `torch.compile`;
     `threads` sets the number of threads of the framework; None leaves either as the script has it."""
     with tempfile.TemporaryDirectory(prefix="script-") as folder:
-        path = os.path.join(folder, "repro.py")
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
+        path = str(Path(folder, "repro.py"))
+        Path(path).write_text(text, encoding="utf-8", errors="surrogatepass")
         began = time.monotonic()
         try:
             script = Script.load(text, path)
@@ -108,7 +110,7 @@ def execute(script: Script) -> BaseException | None:
     sys.modules["__main__"] = main
     try:
         exec(script.code, main.__dict__)
-    except BaseException as e:
+    except BaseException as e:  # noqa: BLE001
         # Whatever the script raises is what we are here to read.
         print(_traceback(e, script), file=sys.stderr)
         return e
@@ -143,13 +145,16 @@ def reading(error: BaseException | None, script: Script, seconds: float) -> Run:
 
 def is_claim(error: BaseException, script: Script) -> bool:
     """Whether `error` was raised by the last statement's `assert` itself: the only frame below us is the
-    script's own, on the statement's lines, stopped at a raise instruction."""
+    script's own, stopped at a raise instruction that lies within the statement."""
     frames = [tb for tb in _walk(error.__traceback__) if tb.tb_frame.f_code.co_filename != __file__]
-    if not isinstance(error, AssertionError) or len(frames) != 1:
+    if script.claim is None or type(error) is not AssertionError or len(frames) != 1:
         return False
     (tb,) = frames
-    raised = tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-    return tb.tb_frame.f_code is script.code and tb.tb_lineno in script.claim and raised
+    if tb.tb_frame.f_code is not script.code:
+        return False
+    raised = script.code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    line, _, column, _ = next(islice(script.code.co_positions(), tb.tb_lasti // 2, None))
+    return raised and (line or 0, column or 0) >= script.claim
 
 
 def is_framework(where: str) -> bool:
@@ -177,9 +182,9 @@ def _module(filename: str) -> str:
     if found:
         return inside.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     cache = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if "torchinductor_" in filename or (cache and filename.startswith(os.path.abspath(cache))):
+    if "torchinductor_" in filename or (cache and filename.startswith(cache)):
         return "<generated>"
-    return os.path.basename(filename).removesuffix(".py")
+    return Path(filename).stem
 
 
 def _steps(error: BaseException) -> Iterator[str]:
@@ -202,7 +207,7 @@ def _walk(tb: TracebackType | None) -> Iterator[TracebackType]:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as e:
+    except Exception as e:  # noqa: BLE001
         # An exception of the script's own class may not even be printable.
         return f"<no text: {type(e).__name__}>"
 
@@ -211,7 +216,7 @@ def _traceback(error: BaseException, script: Script) -> str:
     """The traceback as Python would print it for the script: without our own frame and its folder."""
     below = error.__traceback__.tb_next if error.__traceback__ else None
     text = "".join(traceback.format_exception(type(error), error, below))
-    return text.replace(os.path.dirname(script.path) + os.sep, "")
+    return text.replace(f"{Path(script.path).parent}/", "")
 
 
 def _no_fault(error: BaseException, message: str) -> str:
@@ -248,7 +253,11 @@ def with_backend(stock: Callable[..., Any], backend: str) -> Callable[..., Any]:
 
     @functools.wraps(stock)
     def compile_with(model: Any = None, **settings: Any) -> Any:
-        kept = settings if backend == "inductor" else {k: v for k, v in settings.items() if k not in ("mode", "options")}
+        kept = (
+            settings
+            if backend == "inductor"
+            else {k: v for k, v in settings.items() if k not in ("mode", "options")}
+        )
         return stock(model, **{**kept, "backend": backend})
 
     return compile_with

@@ -49,6 +49,8 @@ class Profile:
     whole: bool = False
     distinct: bool = False
     """No value occurs twice: needed where a write with duplicate indices is undefined."""
+    rising: bool = False
+    """In row-major order no value is below the one before: needed where a search expects sorted input."""
 
     @property
     def finite(self) -> bool:

@@ -8,7 +8,9 @@ the requirements; `guard` decides those that need values while a recorded run go
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -42,7 +44,9 @@ class Rejection:
 def node_violations(node: Node, states: Sequence[EdgeState], *, soft: bool = False) -> list[Violation]:
     """The unmet requirements of one node on the states of its arguments."""
     operator = OPERATORS[node.op]
-    return [Violation(node.name, node.op, r) for r in operator.unmet(states, operator.values(node), soft=soft)]
+    return [
+        Violation(node.name, node.op, r) for r in operator.unmet(states, operator.values(node), soft=soft)
+    ]
 
 
 def check_predicates(
@@ -68,8 +72,8 @@ def fake_run(program: Program) -> States | Rejection:
         if not values.suits(given):
             return Rejection(given.name, "input", f"{given.fill} cannot draw {given.dtype}")
     observer = Observer(profiles=False)
-    with FakeTensorMode() as mode:
-        inputs = [_fake(values.state_of(given), mode) for given in program.inputs]
+    with _quiet(), FakeTensorMode():
+        inputs = [_fake(values.state_of(given)) for given in program.inputs]
         try:
             walk(program, inputs, observer)
         except Refused as refusal:
@@ -77,8 +81,19 @@ def fake_run(program: Program) -> States | Rejection:
     return observer.states
 
 
-def _fake(state: EdgeState, mode: FakeTensorMode) -> torch.Tensor:
-    """A data-less tensor in that state."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the traceback that the framework logs at each rejection: here that is an answer."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+def _fake(state: EdgeState) -> torch.Tensor:
+    """A tensor in that state; without data under the fake mode."""
     span = 1 + sum((size - 1) * stride for size, stride in zip(state.shape, state.strides, strict=True))
     base = torch.empty(state.offset + (span if state.numel else 0), dtype=getattr(torch, state.dtype))
     view = base.as_strided(state.shape, state.strides, state.offset)

@@ -16,16 +16,16 @@ from typing import Any
 import torch
 
 from fuzzers.flowmut.edge import FLOATING, INTEGER_RANGE, EdgeState, Profile, self_overlapping
-from fuzzers.flowmut.emit import build
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Node, Program
+from fuzzers.flowmut.source import build
 
 States = dict[str, EdgeState]
 Guard = Callable[[Node, Sequence[EdgeState]], str]
 """Says why a node may not run on these states, or nothing."""
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """A node was not run, because the guard said no or the framework did. `reason` says why."""
 
     def __init__(self, node: str, op: str, reason: str) -> None:
@@ -77,6 +77,7 @@ def profile_of(tensor: Any) -> Profile:
         constant=bool((wide == wide[0]).all()) and wide.numel() == count,
         whole=bool((real == real.trunc()).all()),
         distinct=wide.unique().numel() == count,
+        rising=wide.numel() == count and bool((wide[1:] >= wide[:-1]).all()),
     )
 
 
@@ -151,7 +152,9 @@ def apply(node: Node, tensors: dict[str, Any]) -> Any:
     return eval(_compiled(operator.render(names, operator.values(node))), scope)
 
 
-def walk(program: Program, inputs: Sequence[Any], observer: Observer, guard: Guard | None = None) -> dict[str, Any]:
+def walk(
+    program: Program, inputs: Sequence[Any], observer: Observer, guard: Guard | None = None
+) -> dict[str, Any]:
     """Run the nodes in order on the given inputs; every tensor by name. Raises Refused at the first node
     that the guard or the framework rejects."""
     tensors = dict(zip((i.name for i in program.inputs), inputs, strict=True))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from fuzzers.flowmut.program import Attr, Input, Node, Program, View
 
-SIZE_ATTRIBUTES = ("shape", "sizes", "length", "normalized_shape")
+SIZE_ATTRIBUTES = ("shape", "sizes", "length")
 """Attributes that hold sizes rather than dimensions, positions or kernels."""
 
 
@@ -42,9 +42,7 @@ def _resize_node(node: Node, rename: Renaming) -> Node:
             return tuple(rename(v) for v in value)
         return rename(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
-    return replace(
-        node, attrs=tuple((k, renamed(v) if k in SIZE_ATTRIBUTES else v) for k, v in node.attrs)
-    )
+    return replace(node, attrs=tuple((k, renamed(v) if k in SIZE_ATTRIBUTES else v) for k, v in node.attrs))
 
 
 def resize_input(given: Input, rename: Renaming) -> Input:
@@ -63,7 +61,10 @@ def resize_input(given: Input, rename: Renaming) -> Input:
             seen, origin = [1] * lead + seen, [None] * lead + origin
             grown = [have if want == -1 else want for have, want in zip(seen, view.args, strict=True)]
             fixed.update(o for o, a, b in zip(origin, seen, grown, strict=True) if a != b and o is not None)
-            args = tuple(-1 if a == b and o is not None else rename(b) for o, a, b in zip(origin, seen, grown, strict=True))
+            args = tuple(
+                -1 if a == b and o is not None else rename(b)
+                for o, a, b in zip(origin, seen, grown, strict=True)
+            )
             views.append(View("expand", args))
             seen = grown
         else:

@@ -119,7 +119,9 @@ def _linspace(given: Input) -> str:
 
 def _full(given: Input) -> str:
     value = _number(given.values[0] if given.values else given.low, given.dtype)
-    natural = {"float": "float32", "bool": "bool"}.get("float" if given.dtype in FLOATING else given.dtype, "int64")
+    natural = {"float": "float32", "bool": "bool"}.get(
+        "float" if given.dtype in FLOATING else given.dtype, "int64"
+    )
     return f"torch.full({sizes_source(given.shape)}, {value}{_dtype(given, natural)})"
 
 
@@ -177,7 +179,7 @@ def _floating(given: Input) -> bool:
 def _in_range(given: Input) -> bool:
     """randint's bounds fit the dtype; floats take small integers."""
     low, high = INTEGER_RANGE.get(given.dtype, (-256, 257))
-    return low <= given.low < given.high <= high + 1 and given.dtype != "bool"
+    return given.dtype != "bool" and low <= given.low < given.high <= high + 1
 
 
 def _arange_fits(given: Input) -> bool:
@@ -196,7 +198,12 @@ FILLS: dict[str, Fill] = {
         _arange,
         _arange_fits,
         lambda given: Profile(
-            low=0, high=max(_count(given) - 1, 0), zeros=float(_count(given) > 0), whole=True, distinct=True
+            low=0,
+            high=max(_count(given) - 1, 0),
+            zeros=float(_count(given) > 0),
+            whole=True,
+            distinct=True,
+            rising=True,
         ),
     ),
     "linspace": Fill(_linspace, _floating, _known(-2, 2)),
@@ -250,7 +257,11 @@ def _expand(state: EdgeState, args: tuple[int, ...]) -> tuple[tuple[int, ...], t
     old = (*(1,) * lead, *state.shape)
     strides = (*(0,) * lead, *state.strides)
     shape = tuple(o if a == -1 else a for o, a in zip(old, args, strict=True))
-    return shape, tuple(st if o == n else 0 for st, o, n in zip(strides, old, shape, strict=True)), state.offset
+    return (
+        shape,
+        tuple(st if o == n else 0 for st, o, n in zip(strides, old, shape, strict=True)),
+        state.offset,
+    )
 
 
 def _slice(state: EdgeState, args: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
@@ -261,9 +272,11 @@ def _slice(state: EdgeState, args: tuple[int, ...]) -> tuple[tuple[int, ...], tu
     return shape, strides, state.offset + kept.start * state.strides[dim]
 
 
-STEPS: dict[
-    str, Callable[[EdgeState, tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...], int]]
-] = {"permute": _permute, "expand": _expand, "slice": _slice}
+STEPS: dict[str, Callable[[EdgeState, tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...], int]]] = {
+    "permute": _permute,
+    "expand": _expand,
+    "slice": _slice,
+}
 
 
 def state_of(given: Input) -> EdgeState:

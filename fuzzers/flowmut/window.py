@@ -17,7 +17,7 @@ from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Input, Node, Program, View
 from fuzzers.flowmut.values import state_of, suits
 
-WIDEST = 7
+WIDEST = 6
 """Nodes of a window: about one kernel or two."""
 
 WHOLE_BOUND = 256
@@ -98,7 +98,7 @@ def fill_like(given: Input, state: EdgeState) -> Input:
             not floating or (p.whole and p.magnitude <= WHOLE_BOUND),
             {"fill": "randint", "low": low, "high": min(high + 1, INTEGER_RANGE["int64"][1])},
         ),
-        (floating and 0 <= p.low and p.high <= 1, {"fill": "rand"}),
+        (floating and p.low >= 0 and p.high <= 1, {"fill": "rand"}),
         (floating and p.low > 0, {"fill": "positive"}),
     )
     for applies, change in rules:

@@ -139,7 +139,7 @@ def _requires_grad(place: Place) -> Raw | None:
     return None if a == b else Raw(Aspect.REQUIRES_GRAD, place.where, place.index, a, b)
 
 
-_VALUE_ASPECTS = {"output": Aspect.VALUES, "input": Aspect.MUTATION, "grad": Aspect.GRADIENT}
+VALUE_ASPECTS = {"output": Aspect.VALUES, "input": Aspect.MUTATION, "grad": Aspect.GRADIENT}
 
 
 def _values(place: Place) -> Raw | None:
@@ -154,7 +154,7 @@ def _values(place: Place) -> Raw | None:
     bad = beyond_tolerance(a, b) & ~class_differs(a, b)
     if not bool(bad.any()):
         return None
-    return Raw(_VALUE_ASPECTS[place.role], place.where, place.index, a, b, bad)
+    return Raw(VALUE_ASPECTS[place.role], place.where, place.index, a, b, bad)
 
 
 def _nonfinite(place: Place) -> Raw | None:

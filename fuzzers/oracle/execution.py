@@ -16,6 +16,7 @@ from itertools import combinations
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_flatten
 
 from fuzzers.oracle.inputs import Inputs
@@ -93,9 +94,10 @@ def observe_on(
 
 def cotangent(output: torch.Tensor, index: int) -> torch.Tensor:
     """The fixed random cotangent of output leaf `index`: standard normal, the same for both sides."""
-    generator = torch.Generator().manual_seed(COTANGENT_SEED + index)
-    drawn = torch.randn(output.shape, generator=generator, dtype=torch.float64)
-    return drawn.to(dtype=output.dtype, device=output.device)
+    with _disable_current_modes():
+        generator = torch.Generator().manual_seed(COTANGENT_SEED + index)
+        drawn = torch.randn(output.shape, generator=generator, dtype=torch.float64)
+        return drawn.to(dtype=output.dtype, device=output.device)
 
 
 def _gradients(

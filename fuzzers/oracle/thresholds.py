@@ -49,6 +49,11 @@ STEP_SEEDS = 3
 """Random perturbations drawn, besides all-up and all-down. One element's decision at a tie survives each
 with probability 1/2; an output is dropped as soon as any of its elements flips in any of them."""
 
+TIE_ULPS = 32.0
+"""Selected elements this near another are ties: further than any lane moves them (STEP_ULPS a step), so a
+chain of a dozen operators cannot change which is chosen without being seen here or in a lane. Over
+windows (pooling) only equal elements count, and the lanes see the rest."""
+
 NO_REFERENCE_FACTOR = 1000.0
 """Without a float64 reference a floating difference counts only this many tolerances away: no rounding
 of a sane program gets there."""

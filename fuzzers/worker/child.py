@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from fuzzers.records import Json
 from fuzzers.worker.jobs import JOBS, Context
-from fuzzers.worker.protocol import BrokenFrame, Request, failure, pack
+from fuzzers.worker.protocol import BrokenFrameError, Request, failure, pack
 
 PR_SET_PDEATHSIG = 1
 FILE_BYTES = 4 * 1024**3
@@ -47,7 +47,7 @@ def live(request: Request, place: Place) -> NoReturn:
         _confine(request, place)
         _send(place.result_fd, _run(request))
         status = 0
-    except BaseException:
+    except BaseException:  # noqa: BLE001
         # Anything at all must end in _exit: returning would run the server's code a second time.
         traceback.print_exc()
     finally:
@@ -84,9 +84,9 @@ def _run(request: Request) -> bytes:
     try:
         value = JOBS[request.job](request.args, Context(journal=request.journal))
         return pack({"value": value})
-    except BrokenFrame as e:
+    except BrokenFrameError as e:
         return pack({"error": failure("BrokenFrame", str(e))})
-    except BaseException as e:
+    except BaseException as e:  # noqa: BLE001
         # The job's own failure, whatever it is, is data for the controller.
         return pack({"error": _describe(e)})
 

@@ -1,4 +1,4 @@
-"""What goes over the pipes: requests and replies as JSON lines, a child's result as one length-prefixed frame.
+"""What goes over the pipes: requests and replies as JSON lines, a child's result as one framed JSON object.
 
 Invariant: a reader never trusts a length or a line that it has not bounded, and a frame is either whole
 or reported as broken. The reason: the writer may be a process that a compiler bug is just destroying.
@@ -21,7 +21,7 @@ than this is a job that returns tensors by mistake, which is a failure of the ma
 _HEADER = struct.Struct(">Q")
 
 
-class BrokenFrame(Exception):
+class BrokenFrameError(Exception):
     """A frame that is cut off, too large, or not JSON."""
 
 
@@ -86,29 +86,29 @@ def failure(kind: str, message: str, traceback: str = "") -> Json:
 
 
 def pack(value: Mapping[str, Any]) -> bytes:
-    """A child's result as one frame. BrokenFrame when it is larger than FRAME_CAP."""
+    """A child's result as one frame. BrokenFrameError when it is larger than FRAME_CAP."""
     body = json.dumps(value).encode()
     if len(body) > FRAME_CAP:
-        raise BrokenFrame(f"a result of {len(body)} bytes; the most is {FRAME_CAP}")
+        raise BrokenFrameError(f"a result of {len(body)} bytes; the most is {FRAME_CAP}")
     return _HEADER.pack(len(body)) + body
 
 
 def unpack(data: bytes) -> Json | None:
-    """The frame that `data` holds; None when nothing was written. BrokenFrame when it is not one whole frame."""
+    """The frame in `data`; None when there is nothing. BrokenFrameError unless it is one whole frame."""
     if not data:
         return None
     if len(data) < _HEADER.size:
-        raise BrokenFrame("cut off in the header")
+        raise BrokenFrameError("cut off in the header")
     (size,) = _HEADER.unpack_from(data)
     if size > FRAME_CAP:
-        raise BrokenFrame(f"a result of {size} bytes; the most is {FRAME_CAP}")
+        raise BrokenFrameError(f"a result of {size} bytes; the most is {FRAME_CAP}")
     body = data[_HEADER.size :]
     if len(body) != size:
-        raise BrokenFrame(f"{len(body)} bytes of {size}")
+        raise BrokenFrameError(f"{len(body)} bytes of {size}")
     try:
         value = json.loads(body)
     except ValueError as e:
-        raise BrokenFrame(f"not JSON: {e}") from e
+        raise BrokenFrameError(f"not JSON: {e}") from e
     if not isinstance(value, dict):
-        raise BrokenFrame("not a JSON object")
+        raise BrokenFrameError("not a JSON object")
     return value

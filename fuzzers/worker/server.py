@@ -17,8 +17,8 @@ from pathlib import Path
 from fuzzers.records import Build, Ending, Json, encode
 from fuzzers.worker.child import Place, live
 from fuzzers.worker.jobs import JOBS
-from fuzzers.worker.protocol import FRAME_CAP, BrokenFrame, Reply, Request, failure, unpack
-from fuzzers.worker.supervise import ControllerGone, Watched, adopt_orphans, watch
+from fuzzers.worker.protocol import FRAME_CAP, BrokenFrameError, Reply, Request, failure, unpack
+from fuzzers.worker.supervise import ControllerGoneError, Watched, adopt_orphans, watch
 
 NO_MEMORY = "std::bad_alloc"
 """What the C++ runtime prints as it aborts for lack of memory: our limit's doing, not a bug's."""
@@ -44,7 +44,7 @@ class Server:
         try:
             while (line := self._line()) is not None:
                 self._send(self._answer(Request.parse(line)))
-        except (ControllerGone, BrokenPipeError):
+        except (ControllerGoneError, BrokenPipeError):
             return
 
     def _answer(self, request: Request) -> Reply:
@@ -107,7 +107,9 @@ class Server:
 def read(request: Request, watched: Watched) -> Reply:
     """What the end of a child means."""
 
-    def reply(ended: Ending, value: object = None, name: str = "", error: tuple[str, str] | None = None) -> Reply:
+    def reply(
+        ended: Ending, value: object = None, name: str = "", error: tuple[str, str] | None = None
+    ) -> Reply:
         problem = failure(*error) if error else None
         return Reply(request.id, ended, value, name, problem, watched.log, watched.seconds)
 
@@ -120,7 +122,7 @@ def read(request: Request, watched: Watched) -> Reply:
         return reply(Ending.EXCEPTION, error=("BrokenFrame", f"a result of more than {FRAME_CAP} bytes"))
     try:
         frame = unpack(watched.frame)
-    except BrokenFrame as e:
+    except BrokenFrameError as e:
         if not os.WIFSIGNALED(watched.status):
             return reply(Ending.EXCEPTION, error=("BrokenFrame", str(e)))
         frame = None

@@ -38,7 +38,7 @@ class Watched:
     flooded: bool
 
 
-class ControllerGone(Exception):
+class ControllerGoneError(Exception):
     """The controller closed its pipe or died: there is nobody to answer."""
 
 
@@ -47,11 +47,13 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def watch(pid: int, frame_fd: int, output_fd: int, limits: Limits, control: Callable[[], bool], fd: int) -> Watched:
+def watch(
+    pid: int, frame_fd: int, output_fd: int, limits: Limits, control: Callable[[], bool], fd: int
+) -> Watched:
     """Wait for child `pid`, reading both its pipes, and kill it at a limit.
 
     `control` is called when `fd`, the controller's pipe, has something; it returns False when the
-    controller is gone, and ControllerGone is raised once the child is dead.
+    controller is gone, and ControllerGoneError is raised once the child is dead.
     """
     began = time.monotonic()
     deadline = began + limits.seconds
@@ -68,7 +70,7 @@ def watch(pid: int, frame_fd: int, output_fd: int, limits: Limits, control: Call
             ready = {source for source, _ in poll.poll(max(0.0, deadline - time.monotonic()) * 1000)}
             ended = pidfd in ready
             if fd in ready and not control():
-                raise ControllerGone
+                raise ControllerGoneError
             for pipe, into in ((frame_fd, frame), (output_fd, tail)):
                 if pipe in ready and not _read(pipe, into):
                     poll.unregister(pipe)

@@ -11,6 +11,7 @@ engine would start threads, and refuses to work in children from then on.
 from __future__ import annotations
 
 import fcntl
+import gc
 import logging
 import shutil
 import tempfile
@@ -36,12 +37,20 @@ def warm_up() -> None:
     torch._inductor.config.fx_graph_cache = False
     torch._functorch.config.enable_autograd_cache = False
     quieten()
+    _build_header()
+    # Children would otherwise copy, and their collector walk, all that the framework made when imported.
+    gc.collect()
+    gc.freeze()
+
+
+def _build_header() -> None:
+    """Compile once, the first time alone and from nothing: what a worker killed in the middle left may be
+    half a header."""
     folder = Path(tempfile.gettempdir())
     with (folder / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = folder / DONE
         if not done.exists():
-            # What a worker killed in the middle left may be half a header.
             shutil.rmtree(header_folder(), ignore_errors=True)
             _compile_one()
             done.touch()

@@ -54,7 +54,11 @@ def small_whole(dtype: str, rng: Random) -> dict[str, Any]:
 
 def wide_unsigned(dtype: str, rng: Random) -> dict[str, Any]:
     """Values past the sign bit of a byte, for every dtype that holds them."""
-    return {"fill": "randint", "low": 100, "high": 256 if dtype == "uint8" else 128 if dtype == "int8" else 256}
+    return {
+        "fill": "randint",
+        "low": 100,
+        "high": 256 if dtype == "uint8" else 128 if dtype == "int8" else 256,
+    }
 
 
 def constant(dtype: str, rng: Random) -> dict[str, Any]:

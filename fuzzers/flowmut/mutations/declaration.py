@@ -16,10 +16,12 @@ from random import Random
 from typing import TypeAlias
 
 from fuzzers.flowmut import rewrite
-from fuzzers.flowmut.edge import EdgeState, dense_strides
-from fuzzers.flowmut.operators import OPERATORS
+from fuzzers.flowmut.edge import EdgeState
+from fuzzers.flowmut.legality import Rejection, fake_run
 from fuzzers.flowmut.operators.declaration import REQUIRED, Operator
+from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Attr, Input, Node, Program
+from fuzzers.flowmut.values import state_of
 
 
 class Object(StrEnum):
@@ -123,15 +125,24 @@ class Draft:
         self.inputs.append(replace(tensor, name=self._name()))
         return self.inputs[-1].name
 
+    def state(self, name: str) -> EdgeState | None:
+        """The state of a new edge, by a fake run; None when the nodes so far do not run."""
+        program = replace(self.beside(), outputs=(name,))
+        states = fake_run(program)
+        return None if isinstance(states, Rejection) else states[name]
+
     def apply(self, operator: Operator, first: str, state: EdgeState, rng: Random) -> str | None:
         """`operator` on `first`, with drawn attributes and fresh partners; None where its requirements,
         the soft ones too, do not hold as far as they can be decided now."""
         attrs = operator.draw_attrs(rng, state)
-        if any(domain.default is REQUIRED and name not in dict(attrs) for name, domain in operator.attributes.items()):
+        if any(
+            domain.default is REQUIRED and name not in dict(attrs)
+            for name, domain in operator.attributes.items()
+        ):
             return None
         values = operator.values(Node("", operator.name, (), attrs))
         partners = operator.partners(rng, state, values) if operator.partners else ()
-        if operator.unmet([state, *map(undecided, partners)], values, soft=True):
+        if operator.unmet([state, *map(state_of, partners)], values, soft=True):
             return None
         return self.add(operator.name, first, *map(self.feed, partners), **dict(attrs))
 
@@ -156,11 +167,6 @@ class Draft:
         site = self.site
         ended = rewrite.insert(site.program, len(site.program.nodes), self.nodes, self.inputs)
         return with_outputs(ended, results)
-
-
-def undecided(tensor: Input) -> EdgeState:
-    """The state of a fresh input before its values are known."""
-    return EdgeState(tensor.shape, tensor.dtype, dense_strides(tensor.shape), requires_grad=tensor.requires_grad)
 
 
 def with_outputs(program: Program, names: Sequence[str]) -> Program:

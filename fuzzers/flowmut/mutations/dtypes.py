@@ -90,7 +90,9 @@ def narrowed_then(*families: str) -> Callable[[Site, Random], Program | None]:
 
 def computed_wider(site: Site, rng: Random) -> Program | None:
     """Cast up, one operator, and cast back down: what mixed precision does."""
-    wide = rng.choice([d for d in (WIDE if site.state.dtype in FLOATING else INTEGRAL) if d != site.state.dtype])
+    wide = rng.choice(
+        [d for d in (WIDE if site.state.dtype in FLOATING else INTEGRAL) if d != site.state.dtype]
+    )
     draft = Draft(site)
     up = draft.add("to", site.name, dtype=wide)
     state = replace(site.state, dtype=wide)

@@ -18,7 +18,9 @@ from fuzzers.flowmut.window import input_like, writes
 
 def rewire(site: Site, rng: Random) -> Program | None:
     """One use of the edge becomes a use of another edge of the same shape and dtype."""
-    return _rewire(site, rng, site.others(lambda s: s.shape == site.state.shape and s.dtype == site.state.dtype))
+    return _rewire(
+        site, rng, site.others(lambda s: s.shape == site.state.shape and s.dtype == site.state.dtype)
+    )
 
 
 def rewire_loosely(site: Site, rng: Random) -> Program | None:
@@ -68,7 +70,7 @@ def join_with_changed(combine: tuple[str, ...]) -> Callable[[Site, Random], Prog
         if changed is None:
             return None
         op = rng.choice(combine)
-        pair = (changed, site.name) if rng.random() < 0.5 else (site.name, changed)  # noqa: PLR2004
+        pair = (changed, site.name) if rng.random() < 0.5 else (site.name, changed)
         return draft.grow(draft.add(op, *pair, **_joint(op, site, rng)))
 
     return apply

@@ -49,9 +49,7 @@ def toggle_grad(site: Site, rng: Random) -> Program | None:
 def all_grad(site: Site, rng: Random) -> Program | None:
     """Every floating input requires a gradient, or none does."""
     wanted = not any(i.requires_grad for i in site.program.inputs)
-    inputs = tuple(
-        replace(i, requires_grad=wanted and i.dtype in FLOATING) for i in site.program.inputs
-    )
+    inputs = tuple(replace(i, requires_grad=wanted and i.dtype in FLOATING) for i in site.program.inputs)
     return replace(site.program, inputs=inputs) if inputs != site.program.inputs else None
 
 
@@ -82,7 +80,7 @@ def split_input(site: Site, rng: Random) -> Program | None:
     """One of several users of an input gets an input of its own with another layout."""
     assert site.input is not None
     users = site.program.users(site.name)
-    if len(users) < 2:  # noqa: PLR2004
+    if len(users) < 2:
         return None
     user = rng.choice(users)
     name = rewrite.fresh(site.program)[0]

@@ -27,7 +27,9 @@ def relayout(change: Relayout) -> Callable[[Site, Random], Program | None]:
         if found is None or site.input.fill == "literal":
             return None
         shape, view = found
-        return rewrite.put_input(site.program, replace(site.input, shape=shape, views=(view, *site.input.views)))
+        return rewrite.put_input(
+            site.program, replace(site.input, shape=shape, views=(view, *site.input.views))
+        )
 
     return apply
 
@@ -125,11 +127,10 @@ def split_and_joined(site: Site, rng: Random) -> Program | None:
     """Cut in two along a dimension and concatenated again."""
     dim = rng.randrange(site.state.rank)
     size = site.state.shape[dim]
-    if size < 2:  # noqa: PLR2004
+    if size < 2:
         return None
     at = rng.randrange(1, size)
     draft = Draft(site)
     front = draft.add("narrow", site.name, dim=dim, start=0, length=at)
     back = draft.add("narrow", site.name, dim=dim, start=at, length=size - at)
     return draft.splice(draft.add("cat", front, back, dim=dim))
-

@@ -7,7 +7,7 @@ would say it: a mutation's `legal` tuple reads as a sentence about the edge.
 from __future__ import annotations
 
 from fuzzers.flowmut.mutations.declaration import Predicate, Site
-from fuzzers.flowmut.operators import OPERATORS
+from fuzzers.flowmut.operators.table import OPERATORS
 
 LARGEST = 4096
 """Elements beyond which nothing is enlarged: running stays far below the cost of compiling."""

@@ -51,7 +51,7 @@ def scalar_input(site: Site, rng: Random) -> Program | None:
     assert site.input is not None
     if site.input.fill == "literal":
         return None
-    shape = () if rng.random() < 0.7 else site.state.shape[1:]  # noqa: PLR2004
+    shape = () if rng.random() < 0.7 else site.state.shape[1:]
     return rewrite.put_input(site.program, replace(site.input, shape=shape, views=()))
 
 

@@ -12,13 +12,36 @@ from random import Random
 
 from fuzzers.flowmut import rewrite
 from fuzzers.flowmut.edge import EdgeState
-from fuzzers.flowmut.mutations.declaration import Apply, Draft, Site, undecided
-from fuzzers.flowmut.operators import OPERATORS
+from fuzzers.flowmut.mutations.declaration import Apply, Draft, Site
 from fuzzers.flowmut.operators.declaration import REQUIRED, Operator
+from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Input, Node, Program
+from fuzzers.flowmut.values import state_of
 
 ATTEMPTS = 8
 """Operators tried at one site before the mutation gives up there."""
+
+INTEGER = (
+    "shift_left",
+    "shift_right",
+    "shift_left_scalar",
+    "shift_right_scalar",
+    "floor_divide",
+    "floor_divide_scalar",
+    "remainder",
+    "remainder_scalar",
+    "fmod",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_not",
+    "abs",
+    "neg",
+    "sign",
+    "mul",
+    "sub",
+)
+"""What integers are treated with in pre- and post-processing."""
 
 
 def family(*names: str) -> Callable[[Operator], bool]:
@@ -75,13 +98,13 @@ def grow_one(holds: Callable[[Operator], bool]) -> Apply:
 
 
 def then(first: Callable[[Operator], bool], second: Callable[[Operator], bool]) -> Apply:
-    """Two drawn operators in a row, the second one's result returned as well. The state between them is
-    taken for the site's, so `first` must keep the shape."""
+    """Two drawn operators in a row, the second one's result returned as well."""
 
     def apply(site: Site, rng: Random) -> Program | None:
         draft = Draft(site)
         middle = draw_operator(draft, site.name, site.state, rng, first)
-        last = draw_operator(draft, middle, site.state, rng, second) if middle else None
+        state = draft.state(middle) if middle else None
+        last = draw_operator(draft, middle, state, rng, second) if middle and state else None
         return draft.grow(last) if last else None
 
     return apply
@@ -95,14 +118,16 @@ def _same_arity(old: Operator, holds: Callable[[Operator], bool]) -> list[Operat
     ]
 
 
-def _put(site: Site, op: Operator, args: Sequence[str], rng: Random, inputs: Sequence[Input] = ()) -> Program | None:
+def _put(
+    site: Site, op: Operator, args: Sequence[str], rng: Random, inputs: Sequence[Input] = ()
+) -> Program | None:
     """The site's node now applies `op` to `args`, with drawn attributes."""
     assert site.node is not None
     state = site.states[args[0]]
     attrs = op.draw_attrs(rng, state)
     if any(domain.default is REQUIRED and k not in dict(attrs) for k, domain in op.attributes.items()):
         return None
-    known = {**site.states, **{i.name: undecided(i) for i in inputs}}
+    known = {**site.states, **{i.name: state_of(i) for i in inputs}}
     node = Node(site.name, op.name, tuple(args), attrs)
     if op.unmet([known[a] for a in args], op.values(node)):
         return None
@@ -150,7 +175,9 @@ def change_attribute(site: Site, rng: Random) -> Program | None:
     domain = site.operator.attributes[name]
     value = domain.draw(rng, site.states[site.node.args[0]])
     kept = tuple((k, v) for k, v in site.node.attrs if k != name)
-    if value == dict(site.node.attrs).get(name, domain.default) or (value is None and domain.default is REQUIRED):
+    if value == dict(site.node.attrs).get(name, domain.default) or (
+        value is None and domain.default is REQUIRED
+    ):
         return None
     attrs = kept if value == domain.default else (*kept, (name, value))
     order = list(site.operator.attributes)
@@ -175,7 +202,9 @@ def reverse_arguments(site: Site, rng: Random) -> Program | None:
 def compare_and_select(site: Site, rng: Random) -> Program | None:
     """where(x ? y, x, z): a mask that the data decide."""
     draft = Draft(site)
-    mask = draw_operator(draft, site.name, site.state, rng, named("gt", "lt", "eq", "ne", "ge", "gt_scalar", "eq_scalar"))
+    mask = draw_operator(
+        draft, site.name, site.state, rng, named("gt", "lt", "eq", "ne", "ge", "gt_scalar", "eq_scalar")
+    )
     if mask is None:
         return None
     equals = site.others(lambda s: s.shape == site.state.shape and s.dtype == site.state.dtype)

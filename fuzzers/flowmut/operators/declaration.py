@@ -41,12 +41,13 @@ class AttrDomain:
 
     `draw` picks a value that suits the first argument's state (it may only look at that one); it returns
     None where the domain is empty and `default` is REQUIRED. `plain` lists the values a reader
-    finds simplest, best first, for shrinking.
+    finds simplest, best first, for shrinking. `source` writes a value where a literal would not do.
     """
 
     draw: Callable[[Random, EdgeState], Attr]
     default: Attr | _Required = REQUIRED
     plain: tuple[Attr, ...] = ()
+    source: Callable[[Attr], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,16 +106,20 @@ class Operator:
         return count >= self.arity if self.variadic else count == self.arity
 
     def unmet(self, states: States, attrs: Attrs, *, soft: bool = False) -> list[str]:
-        """Names of the requirements that do not hold; the soft ones only when asked for."""
+        """The first requirement that does not hold; where all do and `soft` is set, every soft one that
+        does not. A requirement may assume those before it."""
         if not self.accepts(len(states)):
             return ["argument count"]
-        return [r.name for r in self.requirements if (soft or not r.soft) and not r.holds(states, attrs)]
+        for requirement in self.requirements:
+            if not requirement.soft and not requirement.holds(states, attrs):
+                return [requirement.name]
+        return [r.name for r in self.requirements if soft and r.soft and not r.holds(states, attrs)]
 
     def render(self, args: Sequence[str], attrs: Attrs) -> str:
         """The call as one line of source."""
         mentioned = set(_PLACEHOLDER.findall(self.torch))
         rest = [
-            f"{name}={literal(name, attrs[name])}"
+            f"{name}={self._written(name, attrs[name])}"
             for name, domain in self.attributes.items()
             if name not in mentioned and attrs[name] != domain.default
         ]
@@ -124,15 +129,19 @@ class Operator:
             before, after = self.torch[: match.start()].rstrip(), self.torch[match.end() :]
             alone = before[-1:] in ("(", "[", ",") and after[:1] in (")", "]", ",", "{")
             if key.isdigit():
-                return args[int(key)] if alone else parenthesised(args[int(key)])
+                return args[int(key)] if alone else operand(args[int(key)], before, after)
             if key == "args":
                 return ", ".join(args)
             if key == "rest":
                 opened = self.torch[match.start() - 1 : match.start()] == "("
                 return ("" if opened or not rest else ", ") + ", ".join(rest)
-            return literal(key, attrs[key])
+            return self._written(key, attrs[key])
 
         return _PLACEHOLDER.sub(place, self.torch)
+
+    def _written(self, name: str, value: Attr) -> str:
+        domain = self.attributes[name]
+        return domain.source(value) if domain.source else literal(value)
 
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -145,18 +154,19 @@ def _default(operator: Operator, name: str) -> Attr:
     return default
 
 
-def parenthesised(expression: str) -> str:
-    """The expression, in parentheses when it is an operation rather than a name, call or subscript."""
+def operand(expression: str, before: str, after: str) -> str:
+    """The expression as an operand between `before` and `after`, in parentheses where its own operator
+    would bind less tightly or would confuse a reader."""
     if expression.isidentifier():
         return expression
     body = ast.parse(expression, mode="eval").body
-    return f"({expression})" if isinstance(body, ast.BinOp | ast.UnaryOp | ast.Compare) else expression
+    sign = isinstance(body, ast.UnaryOp) and not before and after[:1] == " "
+    loose = isinstance(body, ast.BinOp | ast.UnaryOp | ast.Compare)
+    return f"({expression})" if loose and not sign else expression
 
 
-def literal(name: str, value: Attr) -> str:
-    """An attribute's value as source; the dtype attribute holds a torch name."""
-    if name == "dtype" and value is not None:
-        return f"torch.{value}"
+def literal(value: Attr) -> str:
+    """An attribute's value as source."""
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, tuple):

@@ -59,7 +59,9 @@ def natural(*values: int, default: Attr | _Required = REQUIRED) -> AttrDomain:
 
 def dtype(allowed: Sequence[str] = DTYPES) -> AttrDomain:
     """A dtype by its torch name."""
-    return AttrDomain(lambda rng, state: rng.choice(allowed), REQUIRED, ("float32", "int64"))
+    return AttrDomain(
+        lambda rng, state: rng.choice(allowed), REQUIRED, ("float32", "int64"), lambda value: f"torch.{value}"
+    )
 
 
 def scalar(

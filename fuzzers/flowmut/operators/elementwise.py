@@ -8,7 +8,7 @@ from random import Random
 from fuzzers.flowmut.edge import INTEGRAL, EdgeState
 from fuzzers.flowmut.operators import domains
 from fuzzers.flowmut.operators import requirements as need
-from fuzzers.flowmut.operators.declaration import Attrs, Operator, Requirement, States
+from fuzzers.flowmut.operators.declaration import AttrDomain, Attrs, Operator, Requirement, States
 from fuzzers.flowmut.program import Input
 
 
@@ -220,7 +220,7 @@ TERNARY = (
 
 
 def _scalar_op(
-    name: str, template: str, domain: domains.AttrDomain, *requirements: Requirement, decides: bool = False
+    name: str, template: str, domain: AttrDomain, *requirements: Requirement, decides: bool = False
 ) -> Operator:
     return Operator(
         name,
@@ -256,9 +256,7 @@ SCALAR = (
         "{0} << {value}",
         domains.choice(1, 2, 3),
         need.INTEGRAL_ONLY,
-        need.no_overflow(
-            lambda s, a: need.magnitude(s[0]) * 2 ** int(need.number(a, "value")), need.joint
-        ),
+        need.no_overflow(lambda s, a: need.magnitude(s[0]) * 2 ** int(need.number(a, "value")), need.joint),
     ),
     _scalar_op("shift_right_scalar", "{0} >> {value}", domains.choice(1, 2, 3), need.INTEGRAL_ONLY),
     Operator(
@@ -275,7 +273,10 @@ SCALAR = (
                 "bounds in dtype",
                 lambda s, a: (
                     s[0].dtype not in INTEGRAL
-                    or all(isinstance(v, int | None) and (v is None or v >= 0 or s[0].dtype != "uint8") for v in a.values())
+                    or all(
+                        isinstance(v, int | None) and (v is None or v >= 0 or s[0].dtype != "uint8")
+                        for v in a.values()
+                    )
                 ),
             ),
         ),

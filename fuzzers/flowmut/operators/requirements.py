@@ -1,7 +1,8 @@
 """The predicates that operators require of their arguments.
 
-Invariant: a predicate is total. It answers for any states and attributes, and where it needs values that
-are not known (a state without a profile) it answers True: undecided counts as met.
+Invariant: a predicate reads states and attributes only, may assume the requirements listed before it, and
+where it needs values that are not known (a state without a profile) it answers True: undecided counts as
+met.
 
 Three reasons put a predicate here: the framework rejects the call; the contract leaves the result
 undefined (oracle.md's table: signed overflow, shifts past the width, division by zero, out-of-range
@@ -79,18 +80,12 @@ INDEX = _all("index dtype", lambda s: s.dtype == "int64")
 MASK = _all("bool", lambda s: s.dtype == "bool")
 NO_NANS = Requirement("no NaN", lambda s, a: all(x.profile is None or not x.profile.nans for x in s))
 BROADCASTABLE = Requirement("broadcastable", lambda s, a: broadcast(*(x.shape for x in s)) is not None)
-POSITIVE = Requirement("positive", lambda s, a: _low(s[0]) is None or _low(s[0]) > 0, soft=True)  # type: ignore[operator]
+POSITIVE = Requirement(
+    "positive", lambda s, a: s[0].profile is None or not s[0].numel or s[0].profile.low > 0, soft=True
+)
 
 
-def _low(state: EdgeState) -> float | None:
-    return state.profile.low if state.profile and state.numel else None
-
-
-def _high(state: EdgeState) -> float | None:
-    return state.profile.high if state.profile and state.numel else None
-
-
-def _within(state: EdgeState, low: float, high: float) -> bool:
+def within(state: EdgeState, low: float, high: float) -> bool:
     """Whether every value is known to lie in [low, high], or nothing is known."""
     if state.profile is None or state.numel == 0:
         return True
@@ -99,25 +94,26 @@ def _within(state: EdgeState, low: float, high: float) -> bool:
 
 def bounded(magnitude: float) -> Requirement:
     """Soft: absolute values at most `magnitude`, so that the result stays ordinary."""
-    return Requirement(f"magnitude at most {magnitude:g}", lambda s, a: _within(s[0], -magnitude, magnitude), True)
+    return Requirement(
+        f"magnitude at most {magnitude:g}", lambda s, a: within(s[0], -magnitude, magnitude), True
+    )
 
 
 def value_range(low: float, high: float, *, soft: bool = True) -> Requirement:
     """Values within [low, high]."""
-    return Requirement(f"values in [{low:g}, {high:g}]", lambda s, a: _within(s[0], low, high), soft)
+    return Requirement(f"values in [{low:g}, {high:g}]", lambda s, a: within(s[0], low, high), soft)
 
 
 def nonzero(position: int) -> Requirement:
     """No zero in an integer divisor: division by zero is undefined there."""
 
     def holds(states: States, attrs: Attrs) -> bool:
-        return all(x.floating is False for x in states) is False or not _has_zero(states[position])
+        if any(x.floating for x in states):
+            return True
+        divisor = states[position].profile
+        return divisor is None or not divisor.zeros
 
     return Requirement(f"argument {position} not zero", holds)
-
-
-def _has_zero(state: EdgeState) -> bool:
-    return state.profile is not None and state.numel > 0 and state.profile.zeros > 0
 
 
 def shift_in_width(position: int) -> Requirement:
@@ -125,7 +121,7 @@ def shift_in_width(position: int) -> Requirement:
 
     def holds(states: States, attrs: Attrs) -> bool:
         width = min(WIDTH.get(x.dtype, 64) for x in states)
-        return _within(states[position], 0, width - 1)
+        return within(states[position], 0, width - 1)
 
     return Requirement("shift within width", holds)
 
@@ -168,8 +164,9 @@ def indices_in_range(position: int, of: int = 0) -> Requirement:
 
     def holds(states: States, attrs: Attrs) -> bool:
         target = states[of]
-        size = target.shape[int(number(attrs, "dim"))] if target.rank else 1
-        return _within(states[position], 0, size - 1)
+        axis = int(number(attrs, "dim"))
+        size = target.shape[axis] if -target.rank <= axis < target.rank else 1
+        return within(states[position], 0, size - 1)
 
     return Requirement("indices in range", holds)
 
@@ -191,10 +188,16 @@ def _valid_dims(states: States, attrs: Attrs) -> bool:
 
 
 DIM_IN_RANGE = Requirement("dim in range", _valid_dims)
-SIZED_DIM = Requirement(
-    "reduced dim not empty",
-    lambda s, a: s[0].numel > 0 or (bool(sizes(a, "dim")) and s[0].shape[sizes(a, "dim")[0]] > 0),
-)
+
+
+def _reduces_some(states: States, attrs: Attrs) -> bool:
+    if states[0].numel:
+        return True
+    reduced = sizes(attrs, "dim")
+    return bool(reduced) and all(states[0].shape[d] for d in reduced)
+
+
+SIZED_DIM = Requirement("reduced dims not empty", _reduces_some)
 
 WRITABLE = _first("writable: no internal overlap", lambda s: not s.overlaps)
 NO_GRAD_LEAF = _first("no grad leaf in place", lambda s: not s.on_leaf)
@@ -228,6 +231,6 @@ def cast_in_range(target: Callable[[States, Attrs], str], source: int = 0) -> Re
         if dtype not in INTEGER_RANGE or dtype == "bool" or (state.integral and dtype == "uint8"):
             return True
         low, high = INTEGER_RANGE[dtype]
-        return _within(state, low, high)
+        return within(state, low, high)
 
     return Requirement("cast in range", holds)

@@ -1,0 +1,69 @@
+"""The project's own figures: how many programs a second are executed and checked, and what that yields.
+
+Invariant: what is measured is a campaign as `run` makes it, in a folder of its own; the time counts from
+when the workers are ready, and the confirming afterwards is no part of it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from bot.asking import Asker
+from bot.confirm import Confirmed, confirm
+from bot.order import ordered
+from bot.record import Record
+from bot.session import SCRIPT_LIMITS, Session, fresh_runner
+from bot.target import Pool
+from fuzzers.records import Json
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One measurement. `examined` is how many of the suspects there was time to confirm or refuse."""
+
+    record: Record
+    suspects: int
+    examined: int
+    confirmed: int
+
+    def document(self) -> Json:
+        """As JSON: the figures that are compared from commit to commit, then what they come from."""
+        record = self.record
+        return {
+            "engine": record.spec.engine,
+            "aspects": record.spec.aspects,
+            "programs_per_second": round(record.programs_per_second, 3),
+            "legal_rate": round(record.tally.legal_rate, 4),
+            "suspects": self.suspects,
+            "examined": self.examined,
+            "confirmed": self.confirmed,
+            "peak_mib": record.peak_mib,
+            "seconds": record.seconds,
+            "startup_seconds": record.startup,
+            "workers": record.workers,
+            "restarts": record.restarts,
+            "seed": record.spec.seed,
+            "build": record.spec.build.name,
+            "counts": dict(sorted(record.tally.counts.items())),
+            "fates": dict(sorted(record.tally.fates.items())),
+        }
+
+
+def measure(session: Session) -> Figures:
+    """Run one campaign and confirm what it found, worst first, for as long as the triage budget lasts."""
+    outcome = session.run(triaging=False)
+    (record,) = outcome.campaigns
+    suspects = list(session.store.suspects())
+    end = time.monotonic() + session.settings.triage_budget
+    examined = confirmed = 0
+    if suspects and not session.stop.is_set():
+        workers = session.settings.workers
+        with session.workshop() as folder, Pool(session.build, workers, folder) as pool:
+            asker, fresh = Asker(pool, SCRIPT_LIMITS), fresh_runner(session.build, workers, folder)
+            for suspect in ordered(suspects):
+                if time.monotonic() >= end or session.stop.is_set():
+                    break
+                examined += 1
+                confirmed += isinstance(confirm(suspect, fresh, asker), Confirmed)
+    return Figures(record, len(suspects), examined, confirmed)

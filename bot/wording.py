@@ -1,0 +1,83 @@
+"""The sentences of an issue, in tables.
+
+Invariant: a sentence says which contract is broken and by whom, and nothing that was not observed.
+"""
+
+from __future__ import annotations
+
+from bot import reading
+from fuzzers.records import Aspect, Ending, Finding, Kind
+
+CONTRACTS: dict[Kind, str] = {
+    Kind.WRONG: "eager and the float64 reference agree, the compiled program returns another result",
+    Kind.NONDETERMINISTIC: "the compiled program returns different results for equal inputs, eager does not",
+    Kind.CRASH: "eager runs, the compiled program kills the process",
+    Kind.HANG: "eager runs, compiling or running the compiled program does not end",
+    Kind.EXCEPTION: "eager runs, compiling raises",
+    Kind.GRADIENT: "eager's gradients and the float64 reference agree, those of the compiled program differ",
+    Kind.METADATA: "the compiled program returns tensors with other metadata than eager",
+    Kind.EAGER: "the program is well-conditioned, and eager is far from the float64 reference",
+    Kind.ALIASING: "the outputs of the compiled program share storage differently from those of eager",
+    Kind.EXTREME: "on extreme values the compiled program returns another result than eager",
+    Kind.NONFINITE: "NaN or infinity appears on one side only",
+    Kind.ACCEPTS_INVALID: "eager refuses these inputs, the compiled program accepts them",
+    Kind.LAYOUT: "the compiled program returns other strides than eager",
+}
+"""Kind -> which contract is broken."""
+
+EXACT: dict[Aspect, str] = {
+    Aspect.DTYPE: "the compiled program returns another dtype than eager",
+    Aspect.SHAPE: "the compiled program returns another shape than eager",
+    Aspect.STRUCTURE: "the compiled program returns another number of outputs than eager",
+    Aspect.MUTATION: "the compiled program leaves other values in an input than eager",
+    Aspect.INDICES: "the compiled program returns indices that select other values than eager's",
+    Aspect.REQUIRES_GRAD: "outputs require gradients on one side only",
+    Aspect.DEVICE: "the compiled program returns tensors on another device than eager",
+}
+"""Aspect -> the contract, where the aspect says more than the kind."""
+
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"})
+
+INTEGERS_DIFFER = (
+    "integer and boolean results are exact, and the compiled program returns another one than eager"
+)
+
+ENDS: dict[Ending, str] = {
+    Ending.ASSERTION: "Its last assertion fails.",
+    Ending.EXCEPTION: "The compiled call raises {exception}.",
+    Ending.SIGNAL: "The compiled call dies by {signal}.",
+    Ending.TIMEOUT: "The compiled call does not end.",
+    Ending.OK: "It ended normally.",
+    Ending.CANNOT_RUN: "It could not be run.",
+}
+"""How a reproducer ends on a bad build."""
+
+ENDINGS: dict[str, str] = {
+    Ending.OK: "as eager",
+    Ending.ASSERTION: "differs",
+    Ending.EXCEPTION: "raises",
+    Ending.SIGNAL: "crashes",
+    Ending.TIMEOUT: "does not end",
+    Ending.CANNOT_RUN: "could not be run",
+}
+"""What a rung of the ladder showed."""
+
+ADDS: dict[str, str] = {
+    "eager": "capture by dynamo",
+    "aot_eager": "functionalisation, autograd ahead of time",
+    "aot_eager_decomp_partition": "decompositions, partitioner",
+    "inductor": "lowering, fusion, code generation",
+}
+"""Backend -> what it adds to the one before."""
+
+
+def sentence(finding: Finding) -> str:
+    """The symptom in one sentence: the program, then the broken contract."""
+    kind, aspect = finding.suspect.kind, finding.suspect.aspect
+    contract = CONTRACTS[kind]
+    if kind in (Kind.WRONG, Kind.METADATA):
+        contract = EXACT.get(aspect, contract)
+        if aspect is Aspect.VALUES and not FLOATS & set(finding.dtypes):
+            contract = INTEGERS_DIFFER
+    program = reading.sketch(finding.script) or "this program"
+    return f"For {program} on {finding.suspect.build.name}: {contract}."

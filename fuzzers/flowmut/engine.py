@@ -1,0 +1,209 @@
+"""The FlowMuT engine: chains of mutants of windows of real models, each compiled and examined.
+
+Invariant: a step is a pure function of its task. Everything random comes from a `random.Random` seeded
+with the text `seed/chain/step`, which is the same in every process, and the state between steps is the
+accepted program alone. A step that saw a difference hands back no state, so that its chain starts over
+from another seed and one bug is not seen ten times in a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from random import Random
+
+from fuzzers.engine import Announce, Sighting, StepOutcome, StepStatus, StepTask
+from fuzzers.flowmut import shrink
+from fuzzers.flowmut.edge import FLOATING
+from fuzzers.flowmut.emit import Claim, build, claim_from_json, script
+from fuzzers.flowmut.program import Program, from_json, to_json
+from fuzzers.flowmut.proposal import Mutant, judge, propose, tidy
+from fuzzers.flowmut.record import record
+from fuzzers.flowmut.seeds import SEEDS
+from fuzzers.flowmut.window import window
+from fuzzers.oracle import Difference, examine
+from fuzzers.records import Aspect, Ending, Expect, Json, Kind
+
+TRIES = 20
+"""Proposals of one step before it gives up."""
+
+TWICE = 0.4
+"""Share of steps that mutate a second time before executing."""
+
+ENDINGS = {Kind.EXCEPTION: Ending.EXCEPTION, Kind.CRASH: Ending.SIGNAL, Kind.HANG: Ending.TIMEOUT}
+"""How the script of a sighting ends where that is not its assertion."""
+
+
+def start(rng: Random, aspects: str) -> Program:
+    """A window around a drawn site of a drawn seed; in `full`, its floating inputs want gradients."""
+    seed = rng.choice(SEEDS)
+    states = record(seed)
+    cut = replace(tidy(window(seed, rng.choice(seed.nodes).name, states)), seed=rng.randrange(100))
+    if aspects != "full":
+        return cut
+    wanting = tuple(replace(i, requires_grad=i.dtype in FLOATING) for i in cut.inputs)
+    tracked = replace(cut, inputs=wanting)
+    return tracked if judge(tracked, Counter()) is not None else cut
+
+
+def find(base: Program, rng: Random, counts: Counter[str]) -> Mutant | None:
+    """A legal mutant of `base`, one or two mutations away; None after too many tries."""
+    current = judge(base, Counter())
+    if current is None:
+        return None
+    wanted = 2 if rng.random() < TWICE else 1
+    program, names = base, list[str]()
+    for _ in range(TRIES):
+        mutant = propose(program, current, rng, counts)
+        if mutant is None:
+            continue
+        program, current = mutant.program, mutant.states
+        names.append(mutant.name)
+        if len(names) == wanted:
+            break
+    if not names or program == base:
+        return None
+    return Mutant(program, current, " + ".join(names))
+
+
+def digest(program: Program) -> str:
+    """Identifies a candidate whatever made it."""
+    plain = {k: v for k, v in to_json(program).items() if k != "origin"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def payload(program: Program, claim: Claim) -> Json:
+    """What a suspect carries so that it can be made smaller."""
+    return {"program": to_json(program), "claim": claim.to_json()}
+
+
+def claim_of(difference: Difference, program: Program) -> Claim:
+    """The oracle's difference as the emitter asserts it. The oracle counts gradients over all inputs, the
+    emitter over those that want one."""
+    where = difference.where.split()[0]
+    where = where if where in ("output", "input", "grad") else "output"
+    index = max(difference.index, 0)
+    if where == "grad":
+        index = sum(i.requires_grad for i in program.inputs[:index])
+    detail = difference.detail
+    return Claim(
+        kind=str(difference.kind),
+        aspect=str(difference.aspect),
+        index=index,
+        where=where,
+        rtol=detail.get("rtol"),
+        atol=detail.get("atol"),
+        pair=_odd_pair(detail) if difference.aspect is Aspect.ALIASING else ("output 0", "input 0"),
+        none="None" in (str(detail.get("expected")), str(detail.get("actual"))),
+    )
+
+
+def _odd_pair(detail: Json) -> tuple[str, str]:
+    """The first pair of places that shares storage on one side only."""
+    expected, actual = (set(detail.get(side, ())) for side in ("expected", "actual"))
+    first, second = sorted(expected ^ actual)[0].split(" ~ ")
+    return first, second
+
+
+def expect_of(difference: Difference) -> Expect:
+    """How the script of a difference ends on this build."""
+    detail = difference.detail
+    return Expect(
+        ending=ENDINGS.get(difference.kind, Ending.ASSERTION),
+        exception=str(detail.get("exception", "")) if difference.kind is Kind.EXCEPTION else "",
+        message=str(detail.get("message", "")) if difference.kind is Kind.EXCEPTION else "",
+    )
+
+
+def sighting(difference: Difference, program: Program, detail: Json) -> Sighting:
+    """The difference, ready to be handed over."""
+    claim = claim_of(difference, program)
+    return Sighting(
+        kind=difference.kind,
+        aspect=difference.aspect,
+        script=script(program, claim),
+        expect=expect_of(difference),
+        program=payload(program, claim),
+        detail={"where": difference.where, **difference.detail, **detail},
+    )
+
+
+def crash_of(program: Program) -> Sighting:
+    """What to report should the process die while it compiles or runs `program`."""
+    claim = Claim(kind=str(Kind.CRASH), aspect=str(Aspect.OUTCOME))
+    return Sighting(
+        kind=Kind.CRASH,
+        aspect=Aspect.OUTCOME,
+        script=script(program, claim),
+        expect=Expect(ending=Ending.SIGNAL, signal="SIGSEGV"),
+        program=payload(program, claim),
+        detail={"origin": program.origin},
+    )
+
+
+@dataclass(frozen=True)
+class FlowMut:
+    """The engine. It holds no state."""
+
+    name: str = "flowmut"
+    revision: str = "1"
+    chain_length: int = 10
+
+    def step(self, task: StepTask, announce: Announce) -> StepOutcome:
+        """One mutant, executed and examined."""
+        rng = Random(f"{task.seed}/{task.chain}/{task.step}")
+        counts: Counter[str] = Counter()
+        base = from_json(task.state) if task.state else start(rng, task.aspects)
+        found = find(base, rng, counts)
+        if found is None:
+            return StepOutcome(StepStatus.REJECTED, task.state, counts=dict(counts), name="rejected")
+        program = replace(found.program, origin=base.origin)
+        return self._execute(program, found.name, to_json(base), task, announce, counts)
+
+    def _execute(
+        self,
+        program: Program,
+        name: str,
+        before: Json,
+        task: StepTask,
+        announce: Announce,
+        counts: Counter[str],
+    ) -> StepOutcome:
+        announce(crash_of(program))
+        fn, inputs = build(program)
+        options = {} if program.dynamic is None else {"dynamic": program.dynamic}
+        report = examine(fn, inputs(), compile_options=options, aspects=task.aspects)
+        counts["executed"] += 1
+        counts.update(report.counts)
+        if report.dropped:
+            counts[f"dropped:{report.dropped}"] += 1
+            return StepOutcome(StepStatus.DROPPED, before, (), dict(counts), name, digest(program))
+        if not report.differences:
+            return StepOutcome(StepStatus.CHECKED, to_json(program), (), dict(counts), name, digest(program))
+        worst, *others = report.differences
+        detail: Json = {
+            "seed": program.origin,
+            "mutations": name,
+            "others": [[d.kind, d.aspect, d.where] for d in others],
+        }
+        seen = sighting(worst, program, detail)
+        return StepOutcome(StepStatus.CHECKED, None, (seen,), dict(counts), name, digest(program))
+
+    def candidates(self, program: Json) -> list[Json]:
+        """Smaller payloads, most promising first."""
+        return shrink.candidates(program)
+
+    def emit(self, program: Json) -> str:
+        """The reproducer of a payload."""
+        return script(from_json(program["program"]), claim_from_json(program["claim"]))
+
+    def operators(self, program: Json) -> tuple[list[str], list[str]]:
+        """(sorted operator names, sorted dtype names) of a payload."""
+        given = from_json(program["program"])
+        cast = {str(v) for n in given.nodes for k, v in n.attrs if k == "dtype"}
+        return sorted({n.op for n in given.nodes}), sorted({i.dtype for i in given.inputs} | cast)
+
+
+ENGINE = FlowMut()

@@ -1,0 +1,1 @@
+"""The mutations: one file a theme, all of them in `table.MUTATIONS`."""

@@ -1,0 +1,179 @@
+"""Smaller programs: what a finding is reduced by.
+
+Invariant: every candidate is strictly smaller by `measure`, a lexicographic tuple of natural numbers, so
+that taking candidates repeatedly ends; every one passes the operators' requirements and a fake run; and
+it claims the same observable. All attempts go through one gate, `_offer`. Nothing here runs the compiler:
+whether a candidate still fails is for whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from fuzzers.flowmut import passes, rewrite
+from fuzzers.flowmut.edge import EdgeState
+from fuzzers.flowmut.emit import build, claim_from_json
+from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run
+from fuzzers.flowmut.operators.table import OPERATORS
+from fuzzers.flowmut.passes import Case
+from fuzzers.flowmut.program import Attr, Input, Node, Program, check, from_json, to_json
+from fuzzers.flowmut.record import Observer, Refused, States, walk
+from fuzzers.flowmut.values import state_of
+from fuzzers.records import Json
+
+Measure: TypeAlias = tuple[int, ...]
+
+PASSES: tuple[passes.Pass, ...] = (
+    passes.only_claimed,
+    passes.early_outputs,
+    passes.cut_prefixes,
+    passes.drop_halves,
+    passes.drop_writes,
+    passes.bypass_nodes,
+    passes.cut_nodes,
+    passes.drop_outputs,
+    passes.plain_setting,
+    passes.drop_views,
+    passes.merge_inputs,
+    passes.small_everywhere,
+    passes.drop_ranks,
+    passes.small_sizes,
+    passes.simple_dtypes,
+    passes.simple_fills,
+    passes.simple_attributes,
+    passes.literal_values,
+    passes.simple_values,
+)
+"""Most effective first: what removes many nodes, then what makes the rest plain."""
+
+DTYPE_ORDER = (
+    "float32",
+    "int64",
+    "int32",
+    "float64",
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "float16",
+    "bfloat16",
+)
+"""Plainest first."""
+
+FILL_ORDER = (
+    "ones",
+    "zeros",
+    "full",
+    "arange",
+    "linspace",
+    "literal",
+    "bool",
+    "randint",
+    "rand",
+    "positive",
+    "randn",
+    "special",
+)
+"""Plainest first; what needs no seed before what does."""
+
+
+def measure(program: Program) -> Measure:
+    """How large a program is. Structure weighs most, then sizes, then how plain the rest is."""
+    return (
+        len(program.nodes),
+        len(program.outputs),
+        len(program.inputs),
+        sum(len(i.views) for i in program.inputs),
+        sum(i.requires_grad for i in program.inputs) + (program.dynamic is not None),
+        sum(len(i.shape) for i in program.inputs),
+        sum(_storage(i) for i in program.inputs),
+        sum(DTYPE_ORDER.index(i.dtype) for i in program.inputs),
+        sum(_plainness(n) for n in program.nodes),
+        sum(FILL_ORDER.index(i.fill) for i in program.inputs),
+        sum(_length(i) for i in program.inputs),
+    )
+
+
+def _storage(given: Input) -> int:
+    count = 1
+    for size in given.shape:
+        count *= size
+    return count + sum(given.shape)
+
+
+def _plainness(node: Node) -> int:
+    """Attributes that are not at their default, and how far each is from the plainest value."""
+    known = OPERATORS[node.op].attributes
+    return sum(1 + _rank(value, known[name].plain) for name, value in node.attrs)
+
+
+def _rank(value: Attr, plain: tuple[Attr, ...]) -> int:
+    places = [k for k, p in enumerate(plain) if p == value and type(p) is type(value)]
+    return places[0] if places else len(plain) + sum(c.isdigit() for c in str(value))
+
+
+def _length(given: Input) -> int:
+    """How much there is to read in the values."""
+    bounds = sum(len(str(b)) for b in (given.low, given.high))
+    return bounds + sum(len(f"{v:g}") for v in given.values)
+
+
+def candidates(payload: Json) -> list[Json]:
+    """Smaller payloads `{"program", "claim"}`, most promising first, each program once."""
+    case = read(payload)
+    return [{"program": to_json(c.program), "claim": c.claim.to_json()} for c in smaller(case)]
+
+
+def read(payload: Json) -> Case:
+    """The case of a payload, with the states that its program has when it runs eagerly."""
+    program, claim = from_json(payload["program"]), claim_from_json(payload["claim"])
+    return Case(program, claim, *observed(program))
+
+
+def observed(program: Program) -> tuple[States, dict[str, tuple[float, ...]]]:
+    """States of all edges, and the values of the small ones."""
+    observer = Observer(profiles=True)
+    try:
+        tensors = walk(program, build(program)[1](), observer)
+    except Refused:
+        predicted = fake_run(program)
+        return ({} if isinstance(predicted, Rejection) else predicted), {}
+    small = {n: t for n, t in tensors.items() if 0 < t.numel() <= passes.READABLE}
+    return observer.states, {n: tuple(t.detach().reshape(-1).double().tolist()) for n, t in small.items()}
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Every candidate that the passes propose and the gate lets through."""
+    seen = {case.program}
+    for shrinking in PASSES:
+        for proposed in shrinking(case):
+            if (offered := _offer(case, proposed)) is not None and offered.program not in seen:
+                seen.add(offered.program)
+                yield offered
+
+
+def _offer(case: Case, proposed: Case) -> Case | None:
+    """The gate: pruned, strictly smaller, the claim still there, legal."""
+    program = rewrite.prune(proposed.program, passes.writes)
+    claim = passes.carried(proposed.claim, proposed.program, program)
+    if (
+        claim is None
+        or not (program.outputs or claim.where == "input")
+        or measure(program) >= measure(case.program)
+    ):
+        return None
+    try:
+        check(program)
+    except ValueError:
+        return None
+    states = fake_run(program)
+    if isinstance(states, Rejection) or check_predicates(program, known_profiles(program, states)):
+        return None
+    return replace(proposed, program=program, claim=claim)
+
+
+def known_profiles(program: Program, states: States) -> dict[str, EdgeState]:
+    """Predicted states, with what the inputs' fills say about their values."""
+    return {**states, **{i.name: state_of(i) for i in program.inputs}}
