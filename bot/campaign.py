@@ -40,7 +40,9 @@ MEMORY_SECONDS = 2.0
 RECORD_SECONDS = 5.0
 """How old campaign.json may get; a campaign that is killed forgets this much of the time it has used."""
 ATTEMPTS = 2
-"""How often a step that is killed from outside is begun before its candidate is given up as a suspect."""
+"""How often a candidate that is killed from outside is begun before it is given up as a suspect."""
+ATTEMPTS_UNANNOUNCED = 10
+"""The same while there is no candidate yet: then the killing cannot be its fault."""
 FAILURES_AT_LEAST = 5
 FAILURES_SHARE = 0.2
 """More failures than both, and it is the machinery and not one odd candidate: the campaign is given up."""
@@ -116,8 +118,10 @@ class Campaign:
         self._chains = {chain.chain: chain for chain in self.progress.load()}
         self._tally = tally(list(self._chains.values()))
         self._count_interruptions()
-        self._waiting = sorted(number for number, chain in self._chains.items() if not chain.done)
+        # A number without a file is a chain that was killed in its first step, or whose file was cut.
         self._next_chain = max(self._chains, default=-1) + 1
+        begun = [self._chains.setdefault(number, Chain(number)) for number in range(self._next_chain)]
+        self._waiting = [chain.chain for chain in begun if not chain.done]
         self._steps = self._tally.steps
         self._write(Over.RUNNING)
 
@@ -189,19 +193,23 @@ class Campaign:
             "aspects": self.spec.aspects,
             "state": chain.state,
         }
-        for _ in range(ATTEMPTS):
+        attempts = 0
+        while True:
+            attempts += 1
             try:
                 reply = worker.call("engine.step", args, self.limits, journal)
             except MachineryFailure:
                 if self._cut.is_set():  # the worker was closed under the call
                     return None
                 raise
-            done = read_reply(self.spec, chain, reply, self._announced(journal), utc_now())
+            announced = self._announced(journal)
+            done = read_reply(self.spec, chain, reply, announced, utc_now())
             if done is not None:
                 return done
             if self._cut.is_set():
                 return None
-        return interrupted(self.spec, chain, self._announced(journal), utc_now())
+            if attempts >= (ATTEMPTS if announced else ATTEMPTS_UNANNOUNCED):
+                return interrupted(self.spec, chain, announced, utc_now())
 
     def _finish(self, done: Done, journal: Path) -> Chain:
         """Store what a step came to, in the order that the invariant asks for."""

@@ -45,7 +45,6 @@ BREAKS = (
     (re.compile(r"(?i)\b(GH)-(?=\d)"), rf"\1-{ZERO_WIDTH}"),
     (re.compile(r"(?i)(https?):(?=//)"), rf"\1{ZERO_WIDTH}:"),
     (re.compile(r"`(?=`)"), f"`{ZERO_WIDTH}"),
-    (re.compile(r"~(?=~~)"), f"~{ZERO_WIDTH}"),
     (re.compile(r"<(?=!--)"), f"<{ZERO_WIDTH}"),
     (re.compile(r"--(?=>)"), f"--{ZERO_WIDTH}"),
     (re.compile(r"<(?=/?(?:details|summary)\b)", re.IGNORECASE), f"<{ZERO_WIDTH}"),

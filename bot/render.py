@@ -30,6 +30,11 @@ ROOM = 256
 LOG = 12_000
 """Characters of a log that are shown at most; people read the end of it."""
 
+MESSAGE = 4_000
+"""Characters of an exception's message; that of a failed C++ compilation is as long as the compiler likes."""
+
+TRACEBACK = "Traceback (most recent call last)"
+
 MARKER = "<!-- nightfuzz signature={} kind={} -->"
 
 
@@ -151,8 +156,11 @@ def _place(finding: Finding) -> str:
 
 
 def _log(finding: Finding) -> str:
-    """The trace of an exception, a crash or a hang; a failed assertion shows its values above."""
+    """What an exception says and its trace, or the output of a crash or a hang; a failed assertion shows
+    its values above."""
     run = _run(finding)
     if run.ending is Ending.ASSERTION:
         return ""
-    return run.log.strip() or f"{run.exception}: {run.message}".strip(": ")
+    said = cut(f"{run.exception}: {run.message}".strip(": \n"), MESSAGE)
+    trace = run.log[max(run.log.rfind(TRACEBACK), 0) :].strip()
+    return "\n\n".join(part for part in (said, trace) if part)

@@ -116,8 +116,10 @@ def _from_file(folder: Path) -> tuple[Json, str]:
             found: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UserMistake(f"{name} is not TOML: {error}") from error
-        for key in table:
+        for depth, key in enumerate(table, 1):
             found = found.get(key, {})
+            if not isinstance(found, dict):
+                raise UserMistake(f"{name}: {'.'.join(table[:depth])} is not a table")
         if found:
             plain = {str(key).replace("-", "_"): value for key, value in found.items()}
             for key in plain:

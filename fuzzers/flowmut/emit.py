@@ -9,11 +9,12 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
+from fuzzers.flowmut.claim import Claim, claim_from_json
 from fuzzers.flowmut.edge import FLOATING
 from fuzzers.flowmut.layout import INDENT, WIDTH, fits, lay_out
+from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Program
 from fuzzers.flowmut.source import (
     build,
@@ -36,32 +37,6 @@ REPEATS = 20
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a script asserts not to be. `where` is `output`, `input` or `grad`, `index` counts among
-    those; `rtol` None compares exactly. `pair` names the two tensors of an aliasing claim, such as
-    `("output 0", "input 1")`. `none` marks a gradient that is None on one side."""
-
-    kind: str
-    aspect: str
-    index: int = 0
-    where: str = "output"
-    rtol: float | None = None
-    atol: float | None = None
-    equal_nan: bool = True
-    pair: tuple[str, str] = ("output 0", "input 0")
-    none: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {**asdict(self), "kind": str(self.kind), "aspect": str(self.aspect), "pair": list(self.pair)}
-
-
-def claim_from_json(data: dict[str, Any]) -> Claim:
-    """The claim from its JSON form; TypeError on an unknown key."""
-    return Claim(**{**data, "pair": tuple(data.get("pair", ("output 0", "input 0")))})
-
-
-@dataclass(frozen=True)
 class _Scene:
     """What the endings below need of a program."""
 
@@ -79,15 +54,20 @@ class _Scene:
 
     @property
     def rebuild(self) -> bool:
-        """Whether `clone` would lose what an input is: its strides or its gradient."""
-        return any(self.program.inputs[k].views or self.program.inputs[k].requires_grad for k in self.mutated)
+        """Whether `clone` would lose what an input is, its strides or its gradient, or the inputs are too
+        many to be listed."""
+        lost = any(self.program.inputs[k].views or self.program.inputs[k].requires_grad for k in self.mutated)
+        return lost or not fits(f"expected = {self.compiled}({self.listed})[0]")
+
+    @property
+    def listed(self) -> str:
+        """The arguments by name, those that the call mutates copied."""
+        return ", ".join(f"{n}.clone()" if k in self.mutated else n for k, n in enumerate(self.names))
 
     @property
     def args(self) -> str:
-        """The arguments of one call, those that it mutates copied."""
-        if self.rebuild:
-            return "*inputs()"
-        return ", ".join(f"{n}.clone()" if k in self.mutated else n for k, n in enumerate(self.names))
+        """The arguments of one call."""
+        return "*inputs()" if self.rebuild else self.listed
 
     @property
     def plain_args(self) -> str:
@@ -184,7 +164,8 @@ def _of_input(scene: _Scene) -> list[str]:
 
 def _probe(scene: _Scene, name: str, rows: Sequence[str], finish: list[str]) -> list[str]:
     """A function of the function under test that makes its own inputs, called for both sides."""
-    head = [f"def {name}(f):", *input_lines(scene.program, INDENT), *(INDENT + row for row in rows), "", ""]
+    body = [line for row in rows for line in lay_out(row, INDENT)]
+    head = [f"def {name}(f):", *input_lines(scene.program, INDENT), *body, "", ""]
     return [*head, f"expected = {name}(f)", f"actual = {name}({scene.compiled})", *finish]
 
 
@@ -192,14 +173,17 @@ def _of_gradient(scene: _Scene) -> list[str]:
     """The gradient of an input for a drawn cotangent, the same for both sides."""
     leaves = [n for n, i in zip(scene.names, scene.program.inputs, strict=True) if i.requires_grad]
     if len(scene.program.outputs) > 1:
+        call = f"f({scene.plain_args})"
+        picked = f"out = [o for o in {call} if o.requires_grad]"
+        apart = [f"out = {call}", "out = [o for o in out if o.requires_grad]"]
         rows = [
-            f"out = [o for o in f({scene.plain_args}) if o.requires_grad]",
+            *([picked] if fits(picked, INDENT) else apart),
             "cotangent = [torch.randn_like(o) for o in out]",
         ]
     else:
         rows = [f"out = f({scene.plain_args})", "cotangent = torch.randn_like(out)"]
     if not is_random(scene.program):
-        rows.insert(1, f"torch.manual_seed({scene.program.seed})")
+        rows.insert(-1, f"torch.manual_seed({scene.program.seed})")
     unused = ", allow_unused=True" if len(leaves) > 1 or scene.claim.none else ""
     wanted = leaves[0] if len(leaves) == 1 else f"({', '.join(leaves)})"
     rows.append(f"return torch.autograd.grad(out, {wanted}, cotangent{unused})[{scene.claim.index}]")
@@ -207,6 +191,22 @@ def _of_gradient(scene: _Scene) -> list[str]:
 
 
 BY_PLACE: dict[str, Ending] = {"output": _of_output, "input": _of_input, "grad": _of_gradient}
+
+
+def _indices(scene: _Scene) -> list[str]:
+    """Positions are compared by what they select, where they index an input; ties differ harmlessly."""
+    name = scene.program.outputs[scene.claim.index]
+    node = next((n for n in scene.program.nodes if n.name == name and OPERATORS[n.op].index_result), None)
+    places = [i.name for i in scene.program.inputs]
+    if node is None or node.args[0] not in places or places.index(node.args[0]) in scene.mutated:
+        return _of_output(scene)
+    attrs = OPERATORS[node.op].values(node)
+    source, dim = scene.names[places.index(node.args[0])], attrs["dim"]
+    spread = "" if attrs.get("keepdim", True) else f".unsqueeze({dim})"
+    pattern = f"{source}.flatten()[{{}}]" if dim is None else f"{source}.gather({dim}, {{}}{spread})"
+    rows = _of_output(scene)[:-1]
+    test = f"torch.equal({pattern.format('actual')}, {pattern.format('expected')})"
+    return [*rows, *_assertion((test, "actual", "expected"))]
 
 
 def _structure(scene: _Scene) -> list[str]:
@@ -273,7 +273,11 @@ BY_KIND: dict[str, Ending] = {
     Kind.NONDETERMINISTIC: _repetition,
     Kind.EAGER: _reference,
 }
-BY_ASPECT: dict[str, Ending] = {Aspect.STRUCTURE: _structure, Aspect.ALIASING: _aliasing}
+BY_ASPECT: dict[str, Ending] = {
+    Aspect.STRUCTURE: _structure,
+    Aspect.ALIASING: _aliasing,
+    Aspect.INDICES: _indices,
+}
 """Forms of their own, looked up in this order before the place decides."""
 
 

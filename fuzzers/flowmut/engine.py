@@ -93,8 +93,8 @@ def claim_of(difference: Difference, program: Program) -> Claim:
         aspect=str(difference.aspect),
         index=index,
         where=where,
-        rtol=detail.get("rtol"),
-        atol=detail.get("atol"),
+        rtol=detail.get("rtol") or None,
+        atol=detail.get("atol") or None,
         pair=_odd_pair(detail) if difference.aspect is Aspect.ALIASING else ("output 0", "input 0"),
         none="None" in (str(detail.get("expected")), str(detail.get("actual"))),
     )
@@ -109,16 +109,18 @@ def _odd_pair(detail: Json) -> tuple[str, str]:
 
 def expect_of(difference: Difference) -> Expect:
     """How the script of a difference ends on this build."""
-    detail = difference.detail
-    return Expect(
-        ending=ENDINGS.get(difference.kind, Ending.ASSERTION),
-        exception=str(detail.get("exception", "")) if difference.kind is Kind.EXCEPTION else "",
-        message=str(detail.get("message", "")) if difference.kind is Kind.EXCEPTION else "",
-    )
+    if difference.kind is not Kind.EXCEPTION:
+        return Expect(ENDINGS.get(difference.kind, Ending.ASSERTION))
+    raised = difference.detail["actual"]
+    return Expect(Ending.EXCEPTION, exception=raised["exception"], message=raised["message"])
 
 
 def sighting(difference: Difference, program: Program, detail: Json) -> Sighting:
-    """The difference, ready to be handed over."""
+    """The difference, ready to be handed over. What the oracle saw when it let every floating input want a
+    gradient is shown by a program whose inputs do."""
+    if difference.detail.get("phase") == "gradient":
+        wanting = tuple(replace(i, requires_grad=i.dtype in FLOATING) for i in program.inputs)
+        program = replace(program, inputs=wanting)
     claim = claim_of(difference, program)
     return Sighting(
         kind=difference.kind,

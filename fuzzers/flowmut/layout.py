@@ -1,6 +1,7 @@
 """Lays out a statement as `ruff format` would, for the few forms that emission writes.
 
-Invariant: only statements that end in a bracket pair are ever broken, and at that pair; everything that
+Invariant: only statements that end in a bracket pair are ever broken, and at that pair (a subscript of a
+call keeps to the call's closing bracket); everything that
 emission writes otherwise fits one line. The reason: the worker's interpreter has no formatter.
 """
 
@@ -24,11 +25,12 @@ def _outer_pair(line: str) -> int:
 
 
 def split_commas(text: str) -> list[str]:
-    """The parts between top-level commas."""
-    parts, depth, start = [], 0, 0
+    """The parts between top-level commas, outside of strings."""
+    parts, depth, start, quoted = [], 0, 0, False
     for at, char in enumerate(text):
-        depth += (char in "([") - (char in ")]")
-        if char == "," and depth == 0:
+        quoted ^= char == '"'
+        depth += 0 if quoted else (char in "([") - (char in ")]")
+        if char == "," and depth == 0 and not quoted:
             parts.append(text[start:at].strip())
             start = at + 1
     parts.append(text[start:].strip())
@@ -42,13 +44,18 @@ def fits(line: str, indent: str = "") -> bool:
 
 def lay_out(line: str, indent: str = "", tail: str = "") -> list[str]:
     """The statement, or a part of one followed by `tail`, on as few lines as the formatter would use."""
+    bare = line.lstrip(" ")
+    indent, line = indent + line[: len(line) - len(bare)], bare
+    if not fits(line, indent) and line.startswith("return ") and len(split_commas(line)) > 1:
+        line = f"return ({line.removeprefix('return ')})"
     if fits(line + tail, indent) or line[-1] not in ")]:":
         return [indent + line + tail]
-    if line.startswith("return ") and len(split_commas(line)) > 1:
-        line = f"return ({line.removeprefix('return ')})"
     if line.endswith("):"):
         line, tail = line[:-1], ":"
     at = _outer_pair(line)
+    if line[at] == "[" and line[at - 1 : at] == ")":
+        line, tail = line[:at], line[at:] + tail
+        at = _outer_pair(line)
     opening, content = line[at], line[at + 1 : -1]
     parts = split_commas(content)
     inner = indent + INDENT

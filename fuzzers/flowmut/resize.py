@@ -58,7 +58,7 @@ def resize_input(given: Input, rename: Renaming) -> Input:
             views.append(view)
         elif view.op == "expand":
             lead = len(view.args) - len(seen)
-            seen, origin = [1] * lead + seen, [None] * lead + origin
+            seen, origin = [1] * lead + seen, [*(None for _ in range(lead)), *origin]
             grown = [have if want == -1 else want for have, want in zip(seen, view.args, strict=True)]
             fixed.update(o for o, a, b in zip(origin, seen, grown, strict=True) if a != b and o is not None)
             args = tuple(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
-from fuzzers.flowmut import passes, rewrite
+from fuzzers.flowmut import passes, rewrite, simplify
 from fuzzers.flowmut.edge import EdgeState
 from fuzzers.flowmut.emit import build, claim_from_json
 from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run
@@ -21,6 +21,7 @@ from fuzzers.flowmut.passes import Case
 from fuzzers.flowmut.program import Attr, Input, Node, Program, check, from_json, to_json
 from fuzzers.flowmut.record import Observer, Refused, States, walk
 from fuzzers.flowmut.values import state_of
+from fuzzers.flowmut.window import writes
 from fuzzers.records import Json
 
 Measure: TypeAlias = tuple[int, ...]
@@ -34,17 +35,17 @@ PASSES: tuple[passes.Pass, ...] = (
     passes.bypass_nodes,
     passes.cut_nodes,
     passes.drop_outputs,
-    passes.plain_setting,
-    passes.drop_views,
-    passes.merge_inputs,
-    passes.small_everywhere,
-    passes.drop_ranks,
-    passes.small_sizes,
-    passes.simple_dtypes,
-    passes.simple_fills,
-    passes.simple_attributes,
-    passes.literal_values,
-    passes.simple_values,
+    simplify.plain_setting,
+    simplify.drop_views,
+    simplify.merge_inputs,
+    simplify.small_everywhere,
+    simplify.drop_ranks,
+    simplify.small_sizes,
+    simplify.simple_dtypes,
+    simplify.simple_fills,
+    simplify.simple_attributes,
+    simplify.literal_values,
+    simplify.simple_values,
 )
 """Most effective first: what removes many nodes, then what makes the rest plain."""
 
@@ -156,7 +157,7 @@ def smaller(case: Case) -> Iterator[Case]:
 
 def _offer(case: Case, proposed: Case) -> Case | None:
     """The gate: pruned, strictly smaller, the claim still there, legal."""
-    program = rewrite.prune(proposed.program, passes.writes)
+    program = rewrite.prune(proposed.program, writes)
     claim = passes.carried(proposed.claim, proposed.program, program)
     if (
         claim is None

@@ -102,7 +102,7 @@ def fill_like(given: Input, state: EdgeState) -> Input:
         (floating and p.low > 0, {"fill": "positive"}),
     )
     for applies, change in rules:
-        made = replace(given, **change)  # type: ignore[arg-type]
+        made = replace(given, **change)
         if applies and suits(made):
             return made
     return replace(given, **ordinary)  # type: ignore[arg-type]

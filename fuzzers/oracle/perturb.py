@@ -66,8 +66,11 @@ def _together(ulps: float) -> Move:
     return move
 
 
-def _flip_zeros(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    return torch.where(values == 0, -values, values)
+def _zeros(sign: float) -> Move:
+    def move(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+        return torch.where(values == 0, torch.full_like(values, sign), values)
+
+    return move
 
 
 def _tame(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
@@ -85,7 +88,8 @@ LANES: tuple[Lane, ...] = (
     Lane("up", Purpose.CONDITION, on_step=_together(STEP_ULPS)),
     Lane("down", Purpose.CONDITION, on_step=_together(-STEP_ULPS)),
     *(Lane(f"step {k}", Purpose.CONDITION, on_step=_randomly(STEP_ULPS)) for k in range(STEP_SEEDS)),
-    Lane("zero signs", Purpose.ZERO_SIGN, on_step=_flip_zeros, on_select=_flip_zeros),
+    Lane("plus zero", Purpose.ZERO_SIGN, on_step=_zeros(0.0), on_select=_zeros(0.0)),
+    Lane("minus zero", Purpose.ZERO_SIGN, on_step=_zeros(-0.0), on_select=_zeros(-0.0)),
     Lane("ordinary", Purpose.ORDINARY, on_input=_tame, on_step=_tame, on_select=_tame),
 )
 """All runs; the first is the reference."""

@@ -21,6 +21,7 @@ from typing import NoReturn
 from fuzzers.records import Json
 from fuzzers.worker.jobs import JOBS, Context
 from fuzzers.worker.protocol import BrokenFrameError, Request, failure, pack
+from fuzzers.worker.supervise import STACK_SIGNAL
 
 PR_SET_PDEATHSIG = 1
 FILE_BYTES = 4 * 1024**3
@@ -68,6 +69,7 @@ def _confine(request: Request, place: Place) -> None:
     sys.stdout = os.fdopen(1, "w", buffering=1, errors="backslashreplace", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     faulthandler.enable()
+    faulthandler.register(STACK_SIGNAL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if place.folder is not None:
         # The precompiled header's folder was fixed when the framework was imported, so it stays shared.

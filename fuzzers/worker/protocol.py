@@ -14,7 +14,7 @@ from typing import Any
 
 from fuzzers.records import Ending, Json, Limits, decode_flat, encode
 
-FRAME_CAP = 64 * 1024 * 1024
+FRAME_CAP = 16 * 1024 * 1024
 """Bytes of one result. A campaign's largest real ones are some hundred kilobytes of program text; more
 than this is a job that returns tensors by mistake, which is a failure of the machinery."""
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,6 +76,8 @@ class Server:
         pid = os.fork()
         if pid == 0:
             live(request, place)
+        with suppress(OSError):
+            os.setpgid(pid, pid)  # the child does the same: whoever is first
         os.close(frame_write)
         os.close(output_write)
         try:

@@ -23,6 +23,10 @@ PR_SET_CHILD_SUBREAPER = 36
 LOG_TAIL = 16 * 1024
 """Bytes of a child's output that go into the reply: a traceback through the compiler is 5 to 10 kB."""
 
+STACK_SIGNAL = signal.SIGUSR1
+"""Asks a child for its Python stack, which tells one hang from another."""
+STACK_SECONDS = 0.5
+
 _CHUNK = 1 << 16
 
 
@@ -79,7 +83,10 @@ def watch(
             if len(frame) > FRAME_CAP + _CHUNK:
                 break
             timed_out = not ended and time.monotonic() >= deadline
-        if ended:
+        if timed_out:
+            os.kill(pid, STACK_SIGNAL)
+            time.sleep(STACK_SECONDS)
+        if ended or timed_out:
             _drain(frame_fd, frame)
             _drain(output_fd, tail)
         seconds = time.monotonic() - began
@@ -93,6 +100,9 @@ def watch(
 
 def end(pid: int) -> int:
     """Kill the child, its group and whatever it left elsewhere; the child's own wait status."""
+    os.kill(
+        pid, signal.SIGKILL
+    )  # alone, should its group not exist yet; it is not reaped, so the pid is its own
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)

@@ -63,10 +63,7 @@ def applied(
     node = Node(name, operator.name, (argument,), attrs)
     if operator.partners is None:
         return None if operator.unmet([state], operator.values(node)) else (node, ())
-    try:
-        fresh = operator.partners(rng, state, operator.values(node))
-    except IndexError:
-        return None  # partners may assume a rank that the requirements ask for
+    fresh = operator.partners(rng, state, operator.values(node))
     partners = tuple(replace(p, name=f"{prefix}{k}") for k, p in enumerate(fresh))
     node = replace(node, args=(argument, *(p.name for p in partners)))
     unmet = node_violations(node, [state, *map(state_of, partners)])
@@ -105,9 +102,9 @@ def refused_by_guard(program: Program) -> bool:
     return False
 
 
-def grown(rng: Random, size: int) -> Program:
-    """A legal program of `size` nodes that runs, with one or two outputs."""
-    first = drawn_input(rng)
+def grown(rng: Random, size: int, first: Input | None = None) -> Program:
+    """A legal program of `size` nodes that runs, with one or two outputs, grown from `first`."""
+    first = first or drawn_input(rng)
     program = Program((first,), (), (first.name,), seed=rng.randrange(100))
     states = record(program)
     while len(program.nodes) < size:

@@ -86,22 +86,30 @@ def _other_argmax(a: torch.Tensor) -> torch.Tensor:
 
 
 def _other_argsort(a: torch.Tensor) -> torch.Tensor:
-    return a.shape[-1] - 1 - a.flip(-1).argsort(-1, stable=True)
+    return a.shape[-1] - 1 - a.flip(-1).argsort(dim=-1, stable=True)
+
+
+class _OtherZero(torch.autograd.Function):
+    """Zeros of the other sign; the gradient passes through."""
+
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor) -> torch.Tensor:
+        return torch.where(values == 0, -values, values)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad
 
 
 def _other_zero(function: Callable[..., Any]) -> Callable[..., Any]:
-    def run(*tensors: torch.Tensor) -> Any:
-        result = function(*tensors)
-        return torch.where(result == 0, -result, result)
-
-    return run
+    return lambda *tensors: _OtherZero.apply(function(*tensors))
 
 
 HONEST: dict[str, Algebra] = {
     "reordered": {
         "sum": _reordered_sum,
         "mean": lambda a: _reordered_sum(a) * (1.0 / a.shape[-1]),
-        "cumsum": lambda a: a.sum(-1, keepdim=True) - a.flip(-1).cumsum(-1).flip(-1) + a,
+        "cumsum": _wide(lambda a: a.cumsum(-1)),
         "var": lambda a: ((a - a.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True),
         "matmul": lambda a, b: (a.flip(-1) @ b.flip(-1).t()) / a.shape[-1],
     },

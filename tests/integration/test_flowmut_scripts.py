@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import torch
 from drawing import grown
 
 from fuzzers.flowmut.emit import Claim, build, script
+from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Input, Node, Program, View
 from fuzzers.flowmut.record import record
 from fuzzers.flowmut.source import mutated_inputs
@@ -44,7 +46,8 @@ def claims(program: Program) -> list[Claim]:
         made.append(Claim(Kind.WRONG, Aspect.MUTATION, k, "input", rtol=1e-5, atol=1e-5))
         made.append(Claim(Kind.NONFINITE, Aspect.NONFINITE, k, "input", rtol=1e-5, atol=1e-5))
     states = record(program)
-    if program.inputs[0].requires_grad and all(states[o].requires_grad for o in program.outputs):
+    tracked = any(states[o].requires_grad for o in program.outputs)
+    if tracked and not any(OPERATORS[n.op].writes == 0 for n in program.nodes):
         made.append(Claim(Kind.GRADIENT, Aspect.GRADIENT, 0, "grad", rtol=1e-5, atol=1e-5))
         made.append(Claim(Kind.GRADIENT, Aspect.GRADIENT, 0, "grad", none=True))
         made.append(Claim(Kind.CRASH, Aspect.OUTCOME, 0, "grad"))
@@ -54,7 +57,9 @@ def claims(program: Program) -> list[Claim]:
 @pytest.fixture(scope="module")
 def drawn() -> list[tuple[Program, Claim, str]]:
     rng = Random(11)
-    programs = [grown(rng, rng.randint(1, 7)) for _ in range(50)]
+    programs = [grown(rng, rng.randint(1, 7)) for _ in range(40)]
+    leaf = Input("x", (3, 4), "float32", requires_grad=True)
+    programs += [grown(rng, rng.randint(1, 5), leaf) for _ in range(15)]
     return [(p, c, script(p, c)) for p in programs for c in claims(p)]
 
 
@@ -98,6 +103,49 @@ def test_scripts_pass_where_both_sides_are_eager(drawn: list[tuple[Program, Clai
 def test_a_float64_reference_passes_where_eager_is_right() -> None:
     program = Program((Input("x", (5,), "float32"),), (Node("a", "exp", ("x",)),), ("a",))
     assert_passes(script(program, Claim(Kind.EAGER, Aspect.VALUES, rtol=1e-5, atol=1e-5)))
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "selected"),
+    [
+        ("argmax", (), "x.flatten()[actual]"),
+        ("argmin", (("dim", 1),), "x.gather(1, actual.unsqueeze(1))"),
+        ("argmax", (("dim", 0), ("keepdim", True)), "x.gather(0, actual)"),
+        ("argsort", (("dim", -1),), "x.gather(-1, actual)"),
+    ],
+)
+def test_positions_are_compared_by_what_they_select(op: str, attrs: tuple[Any, ...], selected: str) -> None:
+    program = Program((Input("x", (3, 4), "float32", "ones"),), (Node("n", op, ("x",), attrs),), ("n",))
+    text = script(program, Claim(Kind.WRONG, Aspect.INDICES))
+    assert selected in text
+    assert_passes(text)
+
+
+@pytest.mark.parametrize("size", [3, 12, 40])
+@pytest.mark.parametrize("views", [(), (View("expand", (2, -1)),)])
+def test_literal_inputs_are_formatted(size: int, views: tuple[View, ...], tmp_path: Path) -> None:
+    shape = (1, size) if views else (size,)
+    values = tuple(k / 7 for k in range(size))
+    x = Input("x", shape, "float64", "literal", values=values, views=views, requires_grad=bool(views))
+    program = Program((x,), (Node("n", "sum", ("x",)),), ("n",))
+    texts = [
+        script(program, c)
+        for c in (
+            Claim(Kind.WRONG, Aspect.VALUES, rtol=1e-7, atol=1e-7),
+            Claim(Kind.GRADIENT, Aspect.GRADIENT, where="grad", rtol=1e-7, atol=1e-7),
+        )
+    ]
+    assert_formatted(texts, tmp_path)
+
+
+def test_a_program_of_many_inputs_is_formatted(tmp_path: Path) -> None:
+    inputs = tuple(Input(f"x{k}", (2, 3), "float32", requires_grad=True) for k in range(30))
+    node = Node("n", "cat", tuple(i.name for i in inputs))
+    program = Program(inputs, (node,), (*(i.name for i in inputs), "n"))
+    texts = [script(program, c) for c in claims(program)]
+    assert_formatted(texts, tmp_path)
+    for text in texts:
+        assert_passes(text)
 
 
 def test_what_is_built_computes_what_is_recorded() -> None:

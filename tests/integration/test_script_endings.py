@@ -244,7 +244,7 @@ assert call.settings == {"backend": "eager", "dynamic": True}
 assert n == 3 and c.equal(torch.arange(12.0)) and a.equal(torch.arange(12.0)[::2])
 assert (a.stride(), b.stride(), b.storage_offset()) == ((2,), (1, 3), 2)
 a.zero_()
-assert c[0] == 0 and c[2] == 0 and c[1] == 1 and base[1] == 1
+assert c[0] == 0 and c[2] == 0 and c[1] == 1 and base[1] == 2
 """
 
 

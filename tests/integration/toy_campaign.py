@@ -64,7 +64,9 @@ class ToyCampaignEngine:
         seen = (sighting(*place, deed),) if deed == "differs" else ()
         state = {"steps": task.step + 1}
         counts = {"proposed": 1, "executed": 1}
-        return StepOutcome(StepStatus.CHECKED, state, seen, counts, name=deed, digest="/".join(map(str, place)))
+        return StepOutcome(
+            StepStatus.CHECKED, state, seen, counts, name=deed, digest="/".join(map(str, place))
+        )
 
     def candidates(self, program: Json) -> list[Json]:
         return []

@@ -23,7 +23,7 @@ def refill(change: Callable[[str, Random], dict[str, Any]]) -> Callable[[Site, R
 
     def apply(site: Site, rng: Random) -> Program | None:
         assert site.input is not None
-        made = replace(site.input, values=(), low=0, high=0, **{})
+        made = replace(site.input, values=(), low=0, high=0)
         made = replace(made, **change(site.input.dtype, rng))
         return rewrite.put_input(site.program, made) if suits(made) and made != site.input else None
 

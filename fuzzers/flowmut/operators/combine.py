@@ -77,7 +77,7 @@ OPERATORS = (
         variadic=True,
         attributes={"dim": domains.dim(default=0)},
         requirements=(*_RANKED, Requirement("same sizes but for dim", _joinable)),
-        partners=_joined,
+        partners=domains.from_rank(1, _joined),
     ),
     Operator(
         "stack",

@@ -79,7 +79,7 @@ def _convolution(name: str, space: int, template: str, *, transposed: bool = Fal
             Requirement("divisible by groups, channels agree", channels),
             Requirement("kernel fits", _transposed_leaves_some if transposed else _kernel_fits),
         ),
-        partners=_filters(space, transposed=transposed),
+        partners=domains.from_rank(space + 2, _filters(space, transposed=transposed)),
     )
 
 

@@ -62,7 +62,7 @@ class Requirement:
 
 Partners: TypeAlias = Callable[[Random, EdgeState, Attrs], tuple[Input, ...]]
 """Given the first argument and the attributes, fresh inputs for the other arguments (their names are
-placeholders)."""
+placeholders). Total: where the first argument does not suit, the requirements refuse what comes."""
 
 
 @dataclass(frozen=True)

@@ -134,3 +134,13 @@ def positive_mates(count: int = 1, high: int = 5) -> Partners:
         )
 
     return partners
+
+
+def from_rank(rank: int, partners: Partners) -> Partners:
+    """The partners, for a first argument of at least that rank; none for others, which the operator's
+    requirements then refuse."""
+
+    def ranked(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
+        return partners(rng, state, attrs) if state.rank >= rank else ()
+
+    return ranked

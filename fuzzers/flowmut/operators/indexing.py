@@ -117,7 +117,7 @@ OPERATORS = (
         arity=2,
         attributes=_DIM,
         requirements=_POSITIONS,
-        partners=_positions,
+        partners=domains.from_rank(1, _positions),
     ),
     Operator(
         "gather",
@@ -126,7 +126,7 @@ OPERATORS = (
         arity=2,
         attributes=_DIM,
         requirements=_ALIGNED,
-        partners=_aligned,
+        partners=domains.from_rank(1, _aligned),
     ),
     Operator(
         "take_along_dim",
@@ -135,7 +135,7 @@ OPERATORS = (
         arity=2,
         attributes=_DIM,
         requirements=_ALIGNED,
-        partners=_aligned,
+        partners=domains.from_rank(1, _aligned),
     ),
     Operator(
         "scatter_add",
@@ -144,7 +144,7 @@ OPERATORS = (
         arity=3,
         attributes=_DIM,
         requirements=(*_ALIGNED, SOURCE_COVERS, SOURCE_DTYPE, ADDS_WITHIN),
-        partners=_aligned_and_source,
+        partners=domains.from_rank(1, _aligned_and_source),
     ),
     Operator(
         "index_add",
@@ -153,7 +153,7 @@ OPERATORS = (
         arity=3,
         attributes=_DIM,
         requirements=(*_POSITIONS, SOURCE_MATCHES, SOURCE_DTYPE, ADDS_WITHIN),
-        partners=_positions_and_source,
+        partners=domains.from_rank(1, _positions_and_source),
     ),
     Operator(
         "index_copy",
@@ -162,7 +162,7 @@ OPERATORS = (
         arity=3,
         attributes=_DIM,
         requirements=(*_POSITIONS, SOURCE_MATCHES, SOURCE_DTYPE, need.distinct_indices(1)),
-        partners=_distinct_and_source,
+        partners=domains.from_rank(1, _distinct_and_source),
     ),
     Operator(
         "index_fill",
@@ -171,7 +171,7 @@ OPERATORS = (
         arity=2,
         attributes={**_DIM, "value": FILL_VALUE},
         requirements=(*_POSITIONS, FILL_IN_DTYPE),
-        partners=_positions,
+        partners=domains.from_rank(1, _positions),
     ),
     Operator(
         "lookup",
@@ -179,7 +179,7 @@ OPERATORS = (
         "{0}[{1}]",
         arity=2,
         requirements=(need.rank_between(1), INDEX_ARGUMENT, need.indices_in_range(1)),
-        partners=_lookup,
+        partners=domains.from_rank(1, _lookup),
     ),
     Operator(
         "embedding",
@@ -192,7 +192,7 @@ OPERATORS = (
             INDEX_ARGUMENT,
             need.indices_in_range(1),
         ),
-        partners=_lookup,
+        partners=domains.from_rank(1, _lookup),
     ),
     Operator(
         "masked_fill",

@@ -133,7 +133,7 @@ OPERATORS = (
         "{0} @ {1}",
         arity=2,
         requirements=(need.rank_between(1), CONTRACTS, BATCHES, *_PRODUCT),
-        partners=_right,
+        partners=domains.from_rank(2, _right),
     ),
     Operator(
         "mm",
@@ -141,7 +141,7 @@ OPERATORS = (
         "torch.mm({0}, {1})",
         arity=2,
         requirements=(_ranks(2, 2), CONTRACTS, *_PRODUCT),
-        partners=_right,
+        partners=domains.from_rank(2, _right),
     ),
     Operator(
         "bmm",
@@ -149,7 +149,7 @@ OPERATORS = (
         "torch.bmm({0}, {1})",
         arity=2,
         requirements=(_ranks(3, 3), CONTRACTS, _SAME_BATCH, *_PRODUCT),
-        partners=_batch,
+        partners=domains.from_rank(3, _batch),
     ),
     Operator(
         "mv",
@@ -157,7 +157,7 @@ OPERATORS = (
         "torch.mv({0}, {1})",
         arity=2,
         requirements=(_ranks(2, 1), CONTRACTS, *_PRODUCT),
-        partners=_vector,
+        partners=domains.from_rank(1, _vector),
     ),
     Operator(
         "dot",
@@ -165,7 +165,7 @@ OPERATORS = (
         "torch.dot({0}, {1})",
         arity=2,
         requirements=(_ranks(1, 1), CONTRACTS, *_PRODUCT),
-        partners=_vector,
+        partners=domains.from_rank(1, _vector),
     ),
     Operator(
         "outer",
@@ -173,7 +173,7 @@ OPERATORS = (
         "torch.outer({0}, {1})",
         arity=2,
         requirements=(_ranks(1, 1), *_PRODUCT),
-        partners=_any_vector,
+        partners=domains.from_rank(1, _any_vector),
     ),
     Operator(
         "addmm",
@@ -182,7 +182,7 @@ OPERATORS = (
         arity=3,
         attributes=_SCALES,
         requirements=(_ranks(2, 2), CONTRACTS, _BIAS, _SMALL_SCALES, *_PRODUCT),
-        partners=_right_and_bias(batched=False),
+        partners=domains.from_rank(2, _right_and_bias(batched=False)),
     ),
     Operator(
         "baddbmm",
@@ -191,7 +191,7 @@ OPERATORS = (
         arity=3,
         attributes=_SCALES,
         requirements=(_ranks(3, 3), CONTRACTS, _SAME_BATCH, _BIAS, _SMALL_SCALES, *_PRODUCT),
-        partners=_right_and_bias(batched=True),
+        partners=domains.from_rank(3, _right_and_bias(batched=True)),
     ),
     Operator(
         "linear",
@@ -199,7 +199,7 @@ OPERATORS = (
         "F.linear({0}, {1}, {2})",
         arity=3,
         requirements=(_WEIGHT, *_PRODUCT),
-        partners=_weight(bias=True),
+        partners=domains.from_rank(1, _weight(bias=True)),
     ),
     Operator(
         "linear_no_bias",
@@ -207,7 +207,7 @@ OPERATORS = (
         "F.linear({0}, {1})",
         arity=2,
         requirements=(_WEIGHT, *_PRODUCT),
-        partners=_weight(bias=False),
+        partners=domains.from_rank(1, _weight(bias=False)),
     ),
     Operator(
         "einsum",
@@ -228,7 +228,7 @@ OPERATORS = (
             ),
             *_PRODUCT,
         ),
-        partners=_same_but_rows,
+        partners=domains.from_rank(1, _same_but_rows),
     ),
     Operator(
         "attention",

@@ -105,7 +105,7 @@ OPERATORS = (
                 lambda s, a: s[0].numel > s[0].shape[0] * int(need.number(a, "groups", 1)),
             ),
         ),
-        partners=_channel_parameters,
+        partners=domains.from_rank(2, _channel_parameters),
     ),
     Operator(
         "batch_norm",
@@ -114,7 +114,7 @@ OPERATORS = (
         arity=5,
         attributes={"eps": _EPS},
         requirements=(*_FLOATS, need.rank_between(2), _CHANNELS),
-        partners=_statistics,
+        partners=domains.from_rank(2, _statistics),
     ),
     Operator(
         "instance_norm",
