@@ -9,16 +9,14 @@ outside) is neither for nor against.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
-from bot import fresh, normalise
+from bot import normalise
 from bot.asking import Asker, Judgement
 from bot.evidence import difference, publishable
 from bot.localise import Place, failed, localise
 from bot.verdict import verdict
-from fuzzers.records import Aspect, Build, Ending, Expect, Json, Kind, Run, Suspect, Verdict
+from fuzzers.records import Aspect, Ending, Expect, Json, Kind, Run, Suspect, Verdict
 
 FRESH_RUNS = 3
 """3 of 3: a failure with probability 1/2 still passes one time in eight, and the finding's own script is
@@ -164,14 +162,3 @@ def taken_back(judged: Judgement) -> str:
         return f"the oracle drops the call: {dropped}"
     others = {f"{d.get('kind')}/{d.get('aspect')}" for d in judged.report.get("differences") or []}
     return f"the oracle reports {', '.join(sorted(others)) or 'no difference'} instead"
-
-
-def fresh_processes(build: Build, headers: Path | None, at_once: int) -> Fresh:
-    """Runs scripts through `bot.fresh`, `at_once` side by side. `headers` is the folder of warm workers
-    whose precompiled header is copied."""
-
-    def run_all(scripts: Sequence[str]) -> list[Run]:
-        with ThreadPoolExecutor(at_once) as threads:
-            return list(threads.map(lambda script: fresh.run(build, script, headers=headers), scripts))
-
-    return run_all

@@ -1,4 +1,4 @@
-"""What a reproducer says of a program: at which place, in which aspect, within which tolerance two sides differ.
+"""What a reproducer says of a program: where, in which aspect and beyond which tolerance two sides differ.
 
 Invariant: a claim is plain data and survives JSON, because it travels inside a suspect's opaque program.
 """

@@ -20,6 +20,7 @@ from fuzzers.flowmut.edge import (
     dense_strides,
     self_overlapping,
 )
+from fuzzers.flowmut.operators.views import span_source
 from fuzzers.flowmut.program import Input, View
 
 
@@ -218,19 +219,10 @@ def suits(given: Input) -> bool:
     return FILLS[given.fill].suits(given)
 
 
-def _slice_source(view: View, rank: int) -> str:
-    dim, start, stop, step = view.args
-    inner = f"{start or ''}:{'' if stop >= END else stop}" + (f":{step}" if step != 1 else "")
-    return f"[{', '.join([':'] * dim + [inner])}]"
-
-
-END = 2**31
-"""A slice's stop at or past this is its dimension's end."""
-
 VIEWS: dict[str, Callable[[View, int], str]] = {
     "permute": lambda view, rank: f".permute({', '.join(map(str, view.args))})",
     "expand": lambda view, rank: f".expand({', '.join(map(str, view.args))})",
-    "slice": _slice_source,
+    "slice": lambda view, rank: f"[{span_source(view.args)}]",
 }
 
 

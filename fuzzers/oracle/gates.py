@@ -52,7 +52,7 @@ def open_by_contract(case: Case, raw: Raw) -> Raw | Drop:
     if raw.aspect is Aspect.OUTCOME and raw.kind is not Kind.ACCEPTS_INVALID:
         odd = open_contracts.OVERLAP in case.labels
         return Drop(f"open: {open_contracts.OVERLAP}") if odd else raw
-    if raw.aspect not in OF_VALUES:
+    if raw.aspect not in OF_VALUES or raw.bad is None:
         return raw
     known = case.tracked(raw)
     if known is None:

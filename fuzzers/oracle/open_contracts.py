@@ -61,8 +61,10 @@ def _out_of_range(args: Arguments) -> bool:
     if cast is None:
         return False
     info, values = torch.iinfo(cast[1]), torch.trunc(cast[0].to(torch.float64))
-    inside = (values >= float(info.min)) & (values < float(info.max) + 1)
-    return not bool(inside.all())
+    inside = values < float(info.max) + 1
+    if info.min < 0:
+        inside &= values >= float(info.min)
+    return not bool((inside & torch.isfinite(values)).all())
 
 
 def _shift_out_of_width(args: Arguments) -> bool:

@@ -17,7 +17,10 @@ import shutil
 import tempfile
 import threading
 import warnings
+from importlib import import_module
 from pathlib import Path
+
+from fuzzers.engines import ENGINES
 
 LOCK, DONE = "warm.lock", "warm.done"
 
@@ -37,6 +40,12 @@ def warm_up() -> None:
     torch._inductor.config.fx_graph_cache = False
     torch._functorch.config.enable_autograd_cache = False
     quieten()
+    for module in (
+        "fuzzers.judge",
+        "fuzzers.oracle",
+        *(where.partition(":")[0] for where in ENGINES.values()),
+    ):
+        import_module(module)
     _build_header()
     # Children would otherwise copy, and their collector walk, all that the framework made when imported.
     gc.collect()

@@ -14,9 +14,10 @@ from fuzzers.flowmut.legality import Rejection, fake_run, guard, node_violations
 from fuzzers.flowmut.operators import domains
 from fuzzers.flowmut.operators.declaration import Operator
 from fuzzers.flowmut.operators.table import OPERATORS
+from fuzzers.flowmut.operators.views import END
 from fuzzers.flowmut.program import Input, Node, Program, View
 from fuzzers.flowmut.record import Refused, record
-from fuzzers.flowmut.values import END, state_of
+from fuzzers.flowmut.values import state_of
 
 SHAPES = (
     (),

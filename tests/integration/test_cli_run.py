@@ -62,22 +62,22 @@ def trace(out: Path, document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_one_seed_one_worker_one_sequence_of_candidates(out: Path) -> None:
-    seen = []
-    for again in ([], ["--fresh"]):
-        code, document, _ = finish(start(out, *SHORT, *again))
-        assert code == 0
-        seen.append(trace(out, document))
-    assert seen[0] == seen[1]
-    assert [(line["chain"], line["step"]) for line in seen[0]] == [(n // 5, n % 5) for n in range(12)]
-    suspects = {path.name for path in (out / "store" / "suspects").iterdir()}
-    assert suspects == set(expected_suspects(3, [(line["chain"], line["step"]) for line in seen[0]]))
+    code, first, _ = finish(start(out, *SHORT))
+    assert code == 0
+    taken = trace(out, first)
+    assert [(line["chain"], line["step"]) for line in taken] == [(n // 5, n % 5) for n in range(12)]
+    kept = {path.name for path in (out / "store" / "suspects").iterdir()}
+    assert kept == set(expected_suspects(3, [(line["chain"], line["step"]) for line in taken]))
 
-
-def test_a_finished_campaign_says_so(out: Path) -> None:
-    finish(start(out, *SHORT))
     code, _, err = finish(start(out, *SHORT))
     assert code == 0
     assert "has used this budget; another --seed" in err
+
+    code, second, err = finish(start(out, *SHORT, "--fresh"))
+    assert code == 0
+    assert "has used this budget" not in err
+    assert trace(out, second) == taken
+    assert second["campaigns"][0]["suspects"] == 0
 
 
 def test_ctrl_c_ends_a_campaign_with_what_it_found(out: Path) -> None:

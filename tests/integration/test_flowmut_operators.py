@@ -11,9 +11,10 @@ from drawing import drawn_input, grown, legal_singles
 from fuzzers.flowmut.edge import DTYPES, EdgeState
 from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run
 from fuzzers.flowmut.operators.table import FAMILIES, OPERATORS
+from fuzzers.flowmut.operators.views import END
 from fuzzers.flowmut.program import Input, Node, Program, View
 from fuzzers.flowmut.record import record
-from fuzzers.flowmut.values import END, state_of
+from fuzzers.flowmut.values import state_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

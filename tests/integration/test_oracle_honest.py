@@ -10,6 +10,8 @@ from oracle_programs import EAGER, HONEST, Compiles, draw, program
 from fuzzers.oracle import Report, Settings, examine
 from fuzzers.records import Kind
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ALL = HONEST["everything"]
 CHUNKS = [range(start, start + 100) for start in range(0, 1000, 100)]
 

@@ -105,7 +105,7 @@ def test_the_journal_survives_the_step_that_it_announces(pool: Pool, tmp_path: P
 
 
 def test_a_limit_that_is_over_before_the_child_has_begun_is_a_time_out(pool: Pool) -> None:
-    for _ in range(20):
+    for _ in range(5):
         assert do(pool, "hang-with-offspring", limits=Limits(seconds=0.0)).ended is Ending.TIMEOUT
     assert_no_process_is_left_of(pool)
 

@@ -9,9 +9,10 @@ import pytest
 from fuzzers.flowmut.emit import Claim, claim_from_json, script
 from fuzzers.flowmut.layout import lay_out
 from fuzzers.flowmut.operators.table import OPERATORS
+from fuzzers.flowmut.operators.views import END
 from fuzzers.flowmut.program import Attr, Input, Node, Program, View
 from fuzzers.flowmut.source import function_source, mutated_inputs
-from fuzzers.flowmut.values import END, input_source, shortest
+from fuzzers.flowmut.values import input_source, shortest
 from fuzzers.records import Aspect, Kind
 
 X = Input("x0", (4,), "float32")

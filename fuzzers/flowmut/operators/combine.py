@@ -46,10 +46,6 @@ def _repeats(rng: Random, state: EdgeState) -> Attr:
     return (*lead, *(rng.choice((1, 2, 3)) for _ in state.shape))
 
 
-def _listed(value: Attr) -> str:
-    return (", ".join(map(str, value)) or "()") if isinstance(value, tuple) else str(value)
-
-
 _REFLECTS = Requirement(
     "padding below size, rank fits",
     lambda s, a: (
@@ -95,7 +91,7 @@ OPERATORS = (
     _rearrangement(
         "flip",
         "{0}.flip({dims})",
-        {"dims": AttrDomain(_turns, plain=((0,),), source=_listed)},
+        {"dims": AttrDomain(_turns, plain=((0,),), source=domains.listed)},
         need.rank_between(1),
         Requirement("dims in range", lambda s, a: all(0 <= d < s[0].rank for d in need.sizes(a, "dims"))),
     ),
@@ -108,7 +104,7 @@ OPERATORS = (
     _rearrangement(
         "repeat",
         "{0}.repeat({repeats})",
-        {"repeats": AttrDomain(_repeats, source=_listed)},
+        {"repeats": AttrDomain(_repeats, source=domains.listed)},
         Requirement(
             "at least as many repeats as dims", lambda s, a: len(need.sizes(a, "repeats")) >= s[0].rank
         ),

@@ -57,6 +57,11 @@ def natural(*values: int, default: Attr | _Required = REQUIRED) -> AttrDomain:
     return choice(*values, default=default)
 
 
+def listed(value: Attr) -> str:
+    """Sizes or dimensions as separate arguments, as people write them."""
+    return (", ".join(map(str, value)) or "()") if isinstance(value, tuple) else str(value)
+
+
 def dtype(allowed: Sequence[str] = DTYPES) -> AttrDomain:
     """A dtype by its torch name."""
     return AttrDomain(

@@ -104,14 +104,12 @@ _SCALES: dict[str, AttrDomain] = {
     "beta": domains.scalar((1, 2), (0.5,), default=1),
     "alpha": domains.scalar((1, 2), (0.5,), default=1),
 }
-_SMALL_SCALES = Requirement(
-    "no signed overflow when scaled",
+_SMALL_SCALES = need.no_overflow(
     lambda s, a: (
-        s[0].floating
-        or any(x.profile is None for x in s)
-        or 4 * (s[0].shape[-1] * need.magnitude(s[0]) * need.magnitude(s[1]) + need.magnitude(s[2])) < 127
-        or s[0].dtype in ("uint8", "int64")
+        need.number(a, "alpha", 1) * s[0].shape[-1] * need.magnitude(s[0]) * need.magnitude(s[1])
+        + need.number(a, "beta", 1) * need.magnitude(s[2])
     ),
+    lambda s: s[0].dtype,
 )
 
 _EQUATIONS = {1: "i,i->i", 2: "ij,kj->ik", 3: "bij,bkj->bik", 4: "bhij,bhkj->bhik"}

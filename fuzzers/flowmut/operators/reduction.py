@@ -55,16 +55,14 @@ def _totals(bound: Callable[[float, int], float]) -> Requirement:
     return need.no_overflow(lambda s, a: bound(need.magnitude(s[0]), _reduced(s, a)), need.accumulated)
 
 
-def _power(magnitude: float, count: int) -> float:
-    return (
-        magnitude ** min(count, 4096)
-        if magnitude > 1 and count * math.log2(magnitude) < 100
-        else (math.inf if magnitude > 1 and count else 1.0)
-    )
+_MANY = 2.0**100
+"""More than any integer dtype holds."""
 
 
 def _total_power(states: States, attrs: Attrs) -> float:
-    return _power(need.magnitude(states[0]), _reduced(states, attrs))
+    """The largest product of as many values as go into one result."""
+    base, count = need.magnitude(states[0]), _reduced(states, attrs)
+    return base**count if base <= 1 or count * math.log2(base) < math.log2(_MANY) else _MANY
 
 
 _ONE = domains.dim(optional=True, default=None)

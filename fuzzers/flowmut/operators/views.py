@@ -37,11 +37,6 @@ def _permutation(rng: Random, state: EdgeState) -> Attr:
     return tuple(rng.sample(range(state.rank), state.rank))
 
 
-def _listed(value: Attr) -> str:
-    """Sizes as separate arguments, as people write them."""
-    return (", ".join(map(str, value)) or "()") if isinstance(value, tuple) else str(value)
-
-
 def other_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Shapes of the same number of elements: flattened, a pair merged, a size split, a 1 added."""
     count = math.prod(shape)
@@ -130,7 +125,7 @@ OPERATORS = (
     _view(
         "permute",
         "{0}.permute({dims})",
-        {"dims": AttrDomain(_permutation, source=_listed)},
+        {"dims": AttrDomain(_permutation, source=domains.listed)},
         Requirement("a permutation", lambda s, a: sorted(need.sizes(a, "dims")) == list(range(s[0].rank))),
     ),
     _view(
@@ -143,13 +138,13 @@ OPERATORS = (
     _view(
         "view",
         "{0}.view({shape})",
-        {"shape": AttrDomain(_reshaped, source=_listed)},
+        {"shape": AttrDomain(_reshaped, source=domains.listed)},
         Requirement("contiguous, same count", _viewable),
     ),
     _view(
         "reshape",
         "{0}.reshape({shape})",
-        {"shape": AttrDomain(_reshaped, source=_listed)},
+        {"shape": AttrDomain(_reshaped, source=domains.listed)},
         Requirement("same count", _same_count),
         certain=False,
     ),
@@ -166,7 +161,7 @@ OPERATORS = (
     _view(
         "expand",
         "{0}.expand({sizes})",
-        {"sizes": AttrDomain(_expanded, source=_listed)},
+        {"sizes": AttrDomain(_expanded, source=domains.listed)},
         Requirement("expands", _expands),
     ),
     _view(

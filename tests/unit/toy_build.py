@@ -6,6 +6,7 @@ the stages under test are the real ones. What a letter does:
     w x   together: a wrong result, from inductor on
     e     an exception from aot_eager on; its message names the size that the script has
     k     a crash of inductor; h a hang
+    q     a wrong result from dynamo on, hidden by w
     f     fails every other time; n cannot run; m breaks the machinery; o is dropped by the oracle
 """
 
@@ -57,7 +58,7 @@ def suspect(kind: Kind, letters: str, **more: object) -> Suspect:
     return found
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """What the letter m does."""
 
 
@@ -86,8 +87,8 @@ class ToyBuild:
         self.jobs[job] += 1
         try:
             value = getattr(self, "_" + job.replace(".", "_"))(args)
-        except Broken as error:
-            return Reply(ident, Ending.EXCEPTION, error={"type": "Broken", "message": str(error)})
+        except BrokenError as error:
+            return Reply(ident, Ending.EXCEPTION, error={"type": "BrokenError", "message": str(error)})
         run = value.get("run", value) if job.startswith("script.") else {}
         if run.get("ending") in (Ending.SIGNAL, Ending.TIMEOUT):
             return Reply(ident, Ending(run["ending"]), signal=run["signal"])
@@ -97,9 +98,11 @@ class ToyBuild:
         rung = LADDER.index(backend)
         has = set(letters) - set(self.fixed)
         if "m" in has:
-            raise Broken("the letter m")
+            raise BrokenError("the letter m")
         if "n" in has:
             return Run(Ending.CANNOT_RUN, "ImportError", "No module named 'n'", reason="No module named 'n'")
+        if "q" in has and "w" not in has:
+            return Run(Ending.ASSERTION, "AssertionError")
         if "e" in has and rung >= 1:
             where = ("torch._functorch.aot:trace", "torch._functorch.aot:check")
             message = f"AssertionError: size {len(letters)}"
