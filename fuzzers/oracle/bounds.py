@@ -18,7 +18,9 @@ def error(values: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     a, b = values.to(wide), reference.to(wide)
     distance = (a - b).abs()
     alike = (a == b) | (torch.isnan(a) & torch.isnan(b))
-    return torch.where(alike, torch.zeros_like(distance), distance.nan_to_num(nan=float("inf"), posinf=float("inf")))
+    return torch.where(
+        alike, torch.zeros_like(distance), distance.nan_to_num(nan=float("inf"), posinf=float("inf"))
+    )
 
 
 def rms(distance: torch.Tensor) -> float:

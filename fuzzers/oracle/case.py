@@ -87,7 +87,11 @@ class Case:
     @property
     def inputs_are_finite(self) -> bool:
         """Whether no argument holds NaN or infinity."""
-        return all(bool(torch.isfinite(t).all()) for t in self.inputs.tensors if t.is_floating_point() or t.is_complex())
+        return all(
+            bool(torch.isfinite(t).all())
+            for t in self.inputs.tensors
+            if t.is_floating_point() or t.is_complex()
+        )
 
     def uses(self, dtypes: tuple[torch.dtype, ...]) -> bool:
         """Whether any of the dtypes occurs anywhere in the program."""
@@ -96,7 +100,9 @@ class Case:
     def traced(self, raw: Raw) -> Any:
         """The traced run's counterpart of what `raw` is about; None when there is none."""
         role = raw.where.split()[0]
-        group = {"output": self._run[1].leaves, "input": self._run[1].inputs, "grad": self._run[1].grads}.get(role, ())
+        group = {"output": self._run[1].leaves, "input": self._run[1].inputs, "grad": self._run[1].grads}.get(
+            role, ()
+        )
         return group[raw.index] if raw.index < len(group) else None
 
     def tracked(self, raw: Raw) -> Tracked | None:

@@ -265,7 +265,9 @@ def identical(a: Observation, b: Observation, factor: float) -> bool:
 
 def _same(a: Any, b: Any, factor: float) -> bool:
     if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-        return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
+        return bool(a == b) or (
+            isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)
+        )
     if (a.dtype, a.shape, a.layout, a.device) != (b.dtype, b.shape, b.layout, b.device):
         return False
     if a.layout is not torch.strided or a.is_quantized or a.is_meta:

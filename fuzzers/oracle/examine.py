@@ -93,7 +93,9 @@ class _Bench:
         eager = self._repeat(self.fn, inputs, gradients)
         if any(not compare.identical(eager[0], other, 0.0) for other in eager[1:]):
             return Report(dropped="eager-nondeterministic")
-        if name == "gradient" and (eager[0].raised or eager[0].backward_raised or not eager[0].differentiated):
+        if name == "gradient" and (
+            eager[0].raised or eager[0].backward_raised or not eager[0].differentiated
+        ):
             return Report(dropped="eager has no gradient")
         with (
             torch._dynamo.config.patch(fail_on_recompile_limit_hit=True),
@@ -160,7 +162,9 @@ def _unlike(eager: Observation, compiled: list[Observation], layout: bool) -> li
         kind = Kind.EXCEPTION if len(compiled) == 1 else Kind.NONDETERMINISTIC
         return [Raw(Aspect.OUTCOME, "outcome", -1, "returned", last.raised, kind=kind)]
     if last.backward_raised is not None and eager.backward_raised is None:
-        return [Raw(Aspect.OUTCOME, "outcome", -1, "backward returned", last.backward_raised, kind=Kind.EXCEPTION)]
+        return [
+            Raw(Aspect.OUTCOME, "outcome", -1, "backward returned", last.backward_raised, kind=Kind.EXCEPTION)
+        ]
     unstable: list[Raw] = []
     for other in compiled[1:]:
         if not compare.identical(compiled[0], other, NONDETERMINISTIC_FACTOR):

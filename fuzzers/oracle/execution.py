@@ -137,7 +137,8 @@ def _storage_key(tensor: torch.Tensor) -> int | None:
 @contextmanager
 def fresh_memory_filled(pattern: int) -> Iterator[None]:
     """Within, memory that the C allocator hands out holds `pattern` in every byte, as MALLOC_PERTURB_
-    would have it (the allocator writes the complement of the parameter)."""
+    would have it (the allocator writes the complement of the parameter). The allocator forgets to for
+    the odd small block that it takes from its list of just freed ones."""
     _LIBC.mallopt(_M_PERTURB, pattern ^ 0xFF)
     try:
         yield

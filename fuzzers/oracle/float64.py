@@ -96,7 +96,9 @@ class _Call:
         self.name, self.func, self.args, self.kwargs = name, func, args, kwargs
         self.given = operators.named(func, args, kwargs)
         self.read = list(_tensors((args, kwargs)))
-        writes = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+        writes = [
+            a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write
+        ]
         self.written = list(_tensors([self.given.get(w) for w in writes]))
         self.sources = [self.memory.take(t) for t in self.read]
         self.random = torch.Tag.nondeterministic_seeded in func.tags
@@ -135,7 +137,9 @@ class _Call:
 
     def _read_operands(self) -> None:
         """Labels, exactness and missing references that come with the operands, before they change."""
-        self.labels = open_contracts.inspect(self.func, self.args, self.kwargs) | documented(self.name, self.given)
+        self.labels = open_contracts.inspect(self.func, self.args, self.kwargs) | documented(
+            self.name, self.given
+        )
         kept = [s for s, t in zip(self.sources, self.read, strict=True) if not self._replaces(t)]
         self.labels.update(*(s.labels for s in kept))
         self.reference = next((s.reference for s in kept if s.reference), "")
@@ -217,7 +221,9 @@ class _Call:
             if not all(_agree(a, b) for a, b in zip(eager, run, strict=True)):
                 self.trace.control |= _disagreement(self.name, lane)
 
-    def _remember(self, tensor: torch.Tensor, values: list[torch.Tensor] | None, position: int | None) -> None:
+    def _remember(
+        self, tensor: torch.Tensor, values: list[torch.Tensor] | None, position: int | None
+    ) -> None:
         """Store one result: a fresh tensor by its `position`, or a written argument (None)."""
         shadow = self.memory.find(tensor)
         keeps = position is None and not self._replaces(tensor) and shadow is not None
@@ -265,7 +271,9 @@ class _Call:
         sources = [t.dtype for t in self.read if not any(t is w for w in self.written)]
         return any(not inexact(d) or epsilon(tensor.dtype) > epsilon(d) for d in sources)
 
-    def _indices(self, tensor: torch.Tensor, spec: operators.IndexOperator, labels: frozenset[str]) -> Indices:
+    def _indices(
+        self, tensor: torch.Tensor, spec: operators.IndexOperator, labels: frozenset[str]
+    ) -> Indices:
         dim = self.given.get("dim", spec.default_dim)
         source = self.read[0].detach().clone()
         return Indices(tensor.detach(), source, dim, spec.spatial, spec.distinct, labels)

@@ -93,7 +93,9 @@ def well_conditioned(case: Case, raw: Raw) -> Raw | Drop:
 
 
 def _labels(known: Tracked, raw: Raw) -> frozenset[str]:
-    return known.indices.labels if raw.aspect is Aspect.INDICES and known.indices is not None else known.labels
+    return (
+        known.indices.labels if raw.aspect is Aspect.INDICES and known.indices is not None else known.labels
+    )
 
 
 def _without_reference(raw: Raw, known: Tracked) -> Raw | Drop:

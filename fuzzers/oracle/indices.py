@@ -70,7 +70,11 @@ def has_ties(indices: Indices, stable: bool) -> bool:
     lines = ordered.transpose(dim, -1).contiguous()
     wanted = selected.transpose(dim, -1).contiguous()
     margin = wanted.abs() * (TIE_ULPS * epsilon(source.dtype) if source.is_floating_point() else 0)
-    within = torch.searchsorted(lines, wanted + margin, right=True) - torch.searchsorted(lines, wanted - margin)
+    within = torch.searchsorted(lines, wanted + margin, right=True) - torch.searchsorted(
+        lines, wanted - margin
+    )
     if stable:
-        within = within - torch.searchsorted(lines, wanted, right=True) + torch.searchsorted(lines, wanted) + 1
+        within = (
+            within - torch.searchsorted(lines, wanted, right=True) + torch.searchsorted(lines, wanted) + 1
+        )
     return bool((within > 1).any())

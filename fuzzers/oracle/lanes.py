@@ -117,7 +117,9 @@ class Memory:
                     self.moved(wide, whole.dtype, incoming(lane, exact), k).clone().untyped_storage()
                     for k, lane in enumerate(self.plan)
                 ]
-        shadow = Shadow(tensor, tensor.dtype.to_real(), storage.nbytes(), lanes, exact=exact, reference=reference)
+        shadow = Shadow(
+            tensor, tensor.dtype.to_real(), storage.nbytes(), lanes, exact=exact, reference=reference
+        )
         self.shadows[storage._cdata] = shadow
         return shadow
 
@@ -159,7 +161,9 @@ class Memory:
             if values is not None:
                 whole = flat(tensor.detach())
                 shadow.lanes = [
-                    torch.zeros(whole.shape, dtype=widened(whole.dtype), device=whole.device).untyped_storage()
+                    torch.zeros(
+                        whole.shape, dtype=widened(whole.dtype), device=whole.device
+                    ).untyped_storage()
                     for _ in self.plan
                 ]
             self.shadows[storage._cdata] = shadow

@@ -12,9 +12,12 @@ import torch
 
 DOCUMENTED = "documented: "
 
-_BETA_ZERO = "If beta is 0, then the content of input will be ignored, and nan and inf in it will not be propagated."
+_BETA_ZERO = (
+    "If beta is 0, then the content of input will be ignored, and nan and inf in it will not be propagated."
+)
 SENTENCES: dict[str, str] = {
-    name: _BETA_ZERO for name in ("addmm", "addmv", "addbmm", "baddbmm", "addr", "_addmm_activation", "sspaddmm")
+    name: _BETA_ZERO
+    for name in ("addmm", "addmv", "addbmm", "baddbmm", "addr", "_addmm_activation", "sspaddmm")
 }
 """Operator -> the sentence, checked by `documented` where it applies."""
 

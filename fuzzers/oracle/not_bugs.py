@@ -26,9 +26,14 @@ COMPILED_RAISES: tuple[Rule, ...] = (
     ("no-compiler", re.compile(r"\b(InvalidCxxCompiler|TritonMissing|GPUTooOldForTriton)\b")),
     (
         "out-of-memory",
-        re.compile(r"OutOfMemoryError|MemoryError|not enough memory|[Cc]annot allocate memory|std::bad_alloc"),
+        re.compile(
+            r"OutOfMemoryError|MemoryError|not enough memory|[Cc]annot allocate memory|std::bad_alloc"
+        ),
     ),
-    ("environment", re.compile(r"No space left on device|internal compiler error|Killed signal|Too many open files")),
+    (
+        "environment",
+        re.compile(r"No space left on device|internal compiler error|Killed signal|Too many open files"),
+    ),
 )
 """What the compiled side may raise without it being a bug: reason -> pattern over `Type: message`."""
 
@@ -36,14 +41,19 @@ EAGER_RAISES: tuple[Rule, ...] = (
     ("out-of-range index", re.compile(r"out of (range|bounds)|index .* is out of|out-of-bounds")),
     ("overlapping memory", re.compile(r"single memory location|overlap")),
     ("autograd misuse", re.compile(r"leaf (Variable|variable|Tensor)|modified by an inplace operation")),
-    ("out-of-memory", re.compile(r"not enough memory|MemoryError|OutOfMemory|[Cc]annot allocate|Storage size calculation")),
+    (
+        "out-of-memory",
+        re.compile(r"not enough memory|MemoryError|OutOfMemory|[Cc]annot allocate|Storage size calculation"),
+    ),
 )
 """What eager may refuse that compiled code is free to let through."""
 
 
 def excuse(rules: tuple[Rule, ...], error: BaseException) -> str:
     """The reason why an exception is no bug, empty when it may be one."""
-    text = "\n".join(f"{kind.__name__}: {e}" for e in chain(error) for kind in type(e).__mro__[:-3] or [type(e)])
+    text = "\n".join(
+        f"{kind.__name__}: {e}" for e in chain(error) for kind in type(e).__mro__[:-3] or [type(e)]
+    )
     return next((reason for reason, pattern in rules if pattern.search(text)), "")
 
 

@@ -117,7 +117,9 @@ def _index_put_repeats(args: Arguments) -> bool:
         return False
     given = [i for i in args["indices"] if i is not None]
     if any(i.dtype in (torch.bool, torch.uint8) for i in given):
-        given = [part for i in given for part in (i.nonzero(as_tuple=True) if i.dtype == torch.bool else (i,))]
+        given = [
+            part for i in given for part in (i.nonzero(as_tuple=True) if i.dtype == torch.bool else (i,))
+        ]
     places = torch.stack([i.long().flatten() for i in torch.broadcast_tensors(*given)], 1)
     sizes = [n for n, i in zip(args["self"].shape, args["indices"], strict=False) if i is not None]
     if len(sizes) == places.size(1):
@@ -160,7 +162,9 @@ CONTRACTS: tuple[Contract, ...] = (
     Contract(
         "shift past the width",
         "undefined in C++ for a negative or too large amount",
-        frozenset("__lshift__ __rshift__ __ilshift__ __irshift__ bitwise_left_shift bitwise_right_shift".split()),
+        frozenset(
+            "__lshift__ __rshift__ __ilshift__ __irshift__ bitwise_left_shift bitwise_right_shift".split()
+        ),
         _shift_out_of_width,
     ),
     Contract(
@@ -211,7 +215,10 @@ CONTRACTS: tuple[Contract, ...] = (
     ),
     Contract("mode", "which of several most frequent values is open", frozenset({"mode"}), _always),
     Contract(
-        "bits that are no bool", "a bool holds 0 or 1; other bits are undefined", frozenset({"view"}), _to_bool_bits
+        "bits that are no bool",
+        "a bool holds 0 or 1; other bits are undefined",
+        frozenset({"view"}),
+        _to_bool_bits,
     ),
 )
 
@@ -235,9 +242,7 @@ MAY_ALIAS = frozenset("reshape reshape_as contiguous flatten ravel einsum dropou
 def inspect(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str]:
     """The contracts that one operator call leaves open, before it runs."""
     name, given = plain_name(func), named(func, args, kwargs)
-    labels = {
-        c.label for c in CONTRACTS if (name in c.operators or not c.operators) and c.holds(given)
-    }
+    labels = {c.label for c in CONTRACTS if (name in c.operators or not c.operators) and c.holds(given)}
     if torch.Tag.nondeterministic_seeded in func.tags:
         labels.add(RANDOM)
     if func._schema.is_mutable and writes_overlap(func, given):

@@ -35,9 +35,7 @@ SELECTS = frozenset(
 )
 """Chooses among its inputs: exact, but which of two zeros comes out is open."""
 
-EXACT_ON_INTEGERS = frozenset(
-    "add sub rsub mul sum cumsum mm bmm addmm dot mv prod square".split()
-)
+EXACT_ON_INTEGERS = frozenset("add sub rsub mul sum cumsum mm bmm addmm dot mv prod square".split())
 """Exact in any order when all operands are integers and everything stays small enough."""
 
 CASTS: dict[str, int] = {"_to_copy": 0, "copy": 1, "convert_element_type": 0, "to": 0}

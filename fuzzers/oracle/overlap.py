@@ -41,7 +41,12 @@ def overlaps_itself(tensor: torch.Tensor) -> bool:
 def _partly(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.untyped_storage()._cdata != b.untyped_storage()._cdata or not a.numel() or not b.numel():
         return False
-    if (a.storage_offset(), a.shape, a.stride(), a.dtype) == (b.storage_offset(), b.shape, b.stride(), b.dtype):
+    if (a.storage_offset(), a.shape, a.stride(), a.dtype) == (
+        b.storage_offset(),
+        b.shape,
+        b.stride(),
+        b.dtype,
+    ):
         return False
     if a.dtype == b.dtype and max(a.numel(), b.numel()) <= _EXACT_UP_TO:
         return bool(torch.isin(_elements(a), _elements(b)).any())

@@ -49,6 +49,11 @@ def by_severity(differences: list[Difference]) -> tuple[Difference, ...]:
     return tuple(
         sorted(
             differences,
-            key=lambda d: (d.kind.severity, not d.detail.get("publishable", True), places[d.where.split()[0]], d.index),
+            key=lambda d: (
+                d.kind.severity,
+                not d.detail.get("publishable", True),
+                places[d.where.split()[0]],
+                d.index,
+            ),
         )
     )

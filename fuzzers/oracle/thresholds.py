@@ -62,7 +62,12 @@ NONDETERMINISTIC_FACTOR = 1.0
 """A compiled side that disagrees with itself within tolerance is an unordered reduction, not a race on
 data: only more than the tolerance counts."""
 
-EXACT_BITS: dict[torch.dtype, int] = {torch.float16: 10, torch.bfloat16: 7, torch.float32: 23, torch.float64: 52}
+EXACT_BITS: dict[torch.dtype, int] = {
+    torch.float16: 10,
+    torch.bfloat16: 7,
+    torch.float32: 23,
+    torch.float64: 52,
+}
 """Integers up to 2**bits are exact in the dtype, so sums and products that stay below are exact in any
 order and are not perturbed."""
 

@@ -113,13 +113,17 @@ HONEST: dict[str, Algebra] = {
         "var": lambda a: ((a - a.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True),
         "matmul": lambda a, b: (a.flip(-1) @ b.flip(-1).t()) / a.shape[-1],
     },
-    "fused": {name: _wide(EAGER[name]) for name in ("muladd", "div", "softmax", "sigmoid", "exp", "matmul", "tanh")},
+    "fused": {
+        name: _wide(EAGER[name]) for name in ("muladd", "div", "softmax", "sigmoid", "exp", "matmul", "tanh")
+    },
     "ties": {
         "argmax": _other_argmax,
         "argsort": _other_argsort,
         "gathered": lambda a: a.flip(-1).gather(-1, _other_argmax(a).unsqueeze(-1)),
     },
-    "zeros": {name: _other_zero(EAGER[name]) for name in ("mul", "relu", "sub", "muladd", "where", "max", "round")},
+    "zeros": {
+        name: _other_zero(EAGER[name]) for name in ("mul", "relu", "sub", "muladd", "where", "max", "round")
+    },
 }
 HONEST["everything"] = {name: f for algebra in reversed(HONEST.values()) for name, f in algebra.items()}
 

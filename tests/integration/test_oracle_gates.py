@@ -23,7 +23,9 @@ INTS = torch.tensor([1, 2, 3, 4], dtype=torch.int32)
 
 def off(fn: Callable[..., Any]) -> Compiles:
     """A compiler whose every result is far off."""
-    return Compiles(lambda *args: torch.logical_not(out) if (out := fn(*args)).dtype == torch.bool else out + 3)
+    return Compiles(
+        lambda *args: torch.logical_not(out) if (out := fn(*args)).dtype == torch.bool else out + 3
+    )
 
 
 def look(fn: Callable[..., Any], args: Any, compiler: Any = None, **options: Any) -> Report:
@@ -70,7 +72,9 @@ OPEN: list[tuple[str, Callable[..., Any], Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("label", "fn", "met", "unmet"), OPEN, ids=[f"{k}-{o[0]}" for k, o in enumerate(OPEN)])
+@pytest.mark.parametrize(
+    ("label", "fn", "met", "unmet"), OPEN, ids=[f"{k}-{o[0]}" for k, o in enumerate(OPEN)]
+)
 def test_an_open_contract_excuses_and_only_then(label: str, fn: Any, met: Any, unmet: Any) -> None:
     report = look(fn, (met,))
     assert report.differences == () and report.dropped == f"open: {label}", report
@@ -229,7 +233,9 @@ def test_documented_exceptions_are_excused(raised: str, reason: str) -> None:
     assert excuse(COMPILED_RAISES, wrapped) == reason
 
 
-@pytest.mark.parametrize("message", ["Unsupported dtype in codegen", "AssertionError: buf3", "index out of range"])
+@pytest.mark.parametrize(
+    "message", ["Unsupported dtype in codegen", "AssertionError: buf3", "index out of range"]
+)
 def test_other_exceptions_are_not_excused(message: str) -> None:
     assert excuse(COMPILED_RAISES, RuntimeError(message)) == ""
 

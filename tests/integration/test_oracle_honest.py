@@ -56,7 +56,11 @@ def test_long_sums_in_another_order_are_not_reported() -> None:
     backward = lambda a: a.flip(-1).cumsum(-1)[:, -1]  # noqa: E731
     for other in (fold, backward):
         report = examine(
-            lambda a: a.sum(-1), (x,), compiler=Compiles(other), aspects="forward", settings=Settings(repeats=2)
+            lambda a: a.sum(-1),
+            (x,),
+            compiler=Compiles(other),
+            aspects="forward",
+            settings=Settings(repeats=2),
         )
         assert report.differences == ()
 

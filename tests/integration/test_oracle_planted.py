@@ -32,10 +32,13 @@ def two(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return a * b + 1, (a > b)
 
 
-def look(other: Callable[..., Any], fn: Callable[..., Any] = two, args: Any = (X, Y), **options: Any) -> Report:
+def look(
+    other: Callable[..., Any], fn: Callable[..., Any] = two, args: Any = (X, Y), **options: Any
+) -> Report:
     report = examine(fn, args, compiler=Compiles(other), **options)
     assert report.to_json()["differences"] == [
-        {**copy.deepcopy(d.__dict__), "kind": str(d.kind), "aspect": str(d.aspect)} for d in report.differences
+        {**copy.deepcopy(d.__dict__), "kind": str(d.kind), "aspect": str(d.aspect)}
+        for d in report.differences
     ]
     return report
 

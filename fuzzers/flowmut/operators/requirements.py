@@ -204,11 +204,20 @@ NO_GRAD_LEAF = _first("no grad leaf in place", lambda s: not s.on_leaf)
 
 
 def _no_partial_overlap(states: States, attrs: Attrs) -> bool:
+    """All of the same memory, or ranges of one storage that do not meet."""
+
     def place(x: EdgeState) -> tuple[object, ...]:
         return (x.shape, x.strides, x.offset)
 
+    def last(x: EdgeState) -> int:
+        return x.offset + sum((size - 1) * stride for size, stride in zip(x.shape, x.strides, strict=True))
+
+    def apart(x: EdgeState) -> bool:
+        return last(x) < target.offset or last(target) < x.offset
+
     target = states[0]
-    return all(x.storage != target.storage or not x.storage or place(x) == place(target) for x in states[1:])
+    others = [x for x in states[1:] if x.storage and x.storage == target.storage]
+    return all(place(x) == place(target) or apart(x) for x in others)
 
 
 APART = Requirement("argument apart from what is written", _no_partial_overlap)
