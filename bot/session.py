@@ -109,10 +109,10 @@ class Session:
         """Suspects to findings, findings to issues."""
         new = leftovers.adopt(self.out, self.store)
         if new:
-            self.voice.say(f"{new} candidates were running when an earlier campaign was killed: now suspects")
+            self.voice.say(f"suspects made of candidates that ran when a campaign was killed: {new}")
         result = TriageResult()
         if waiting := len(self.store.pending()):
-            self.voice.say(f"triage of {waiting} suspects")
+            self.voice.say(f"triage; suspects: {waiting}")
             result = self._triage()
         issues = tuple(render(self.store.findings(), self.out / "issues", self.settings.publish_down_to))
         left = len(self.store.pending())

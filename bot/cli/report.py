@@ -72,13 +72,13 @@ def next_steps(outcome: Outcome, out: Path) -> list[str]:
     """What is left to do, a line each."""
     lines = []
     if outcome.issues:
-        lines.append(
-            f"{len(outcome.issues)} issues in {out / 'issues'}, each with its repro.py: run it with python"
-        )
+        lines.append(f"issues: {len(outcome.issues)} in {out / 'issues'}, each with a repro.py that fails")
     if outcome.why_not:
         lines.append(f"no triage: {outcome.why_not}; `nightfuzz triage --out {out}` does it")
     elif outcome.waiting:
-        lines.append(f"{outcome.waiting} suspects wait for more time: `nightfuzz triage --out {out}` goes on")
+        lines.append(
+            f"suspects that wait for more time: {outcome.waiting}; `nightfuzz triage --out {out}` goes on"
+        )
     if outcome.triaged is not None:
         lines += [f"suspect {ident}: {message}" for ident, message in outcome.triaged.failures]
     return lines

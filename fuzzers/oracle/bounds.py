@@ -54,6 +54,11 @@ def bound(expected: torch.Tensor, reference: torch.Tensor, moved: torch.Tensor) 
     return tolerated(expected) + ERROR_FACTOR * largest
 
 
+def representable(reference: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Elements of the reference that are finite in float64 and in the dtype."""
+    return torch.isfinite(reference) & (reference.abs() <= torch.finfo(dtype).max)
+
+
 def honest(tolerance_: torch.Tensor, moved: torch.Tensor) -> torch.Tensor:
     """How far from float64 an honest evaluation may be, without looking at what eager did."""
     return tolerance_ + ERROR_FACTOR * moved

@@ -109,8 +109,8 @@ def _both_tensors(place: Place) -> bool:
 
 def _dtype(place: Place) -> Raw | None:
     if isinstance(place.expected, torch.Tensor) != isinstance(place.actual, torch.Tensor):
-        names = [type(v).__name__ for v in (place.expected, place.actual)]
-        return Raw(Aspect.DTYPE, place.where, place.index, *names)
+        a, b = type(place.expected).__name__, type(place.actual).__name__
+        return Raw(Aspect.DTYPE, place.where, place.index, a, b)
     return _unlike(place, Aspect.DTYPE, lambda t: str(t.dtype).removeprefix("torch."))
 
 

@@ -66,7 +66,7 @@ def observe_on(
         torch.manual_seed(seed)
         try:
             result = fn(*args, **kwargs)
-        except Exception as error:  # whatever the program raises is the observation
+        except Exception as error:  # noqa: BLE001 - whatever the program raises is the observation
             return Observation(raised=error)
         leaves, structure = tree_flatten(result)
         aliases = _aliases(leaves, tensors)
@@ -78,7 +78,7 @@ def observe_on(
             differentiated = tuple(k for k, t in enumerate(leaves) if flags[k] and t.is_floating_point())
             try:
                 grads = _gradients([leaves[k] for k in differentiated], differentiated, tensors)
-            except Exception as error:  # whatever the backward raises is the observation
+            except Exception as error:  # noqa: BLE001 - whatever the backward raises is the observation
                 failed = error
     return Observation(
         structure=structure,

@@ -11,7 +11,7 @@ lanes that only round has *decided by a hair*: everything it reaches carries a l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from fuzzers.oracle import open_contracts, operators
 from fuzzers.oracle.indices import has_ties
-from fuzzers.oracle.lanes import Indices, Memory, Shadow, has_headroom, inexact, integral, widened
+from fuzzers.oracle.lanes import Indices, Memory, has_headroom, inexact, integral, widened
 from fuzzers.oracle.nonfinite import documented
 from fuzzers.oracle.perturb import LANES, Lane, Purpose, epsilon
+from fuzzers.oracle.trees import agree, mapped, tensors_in, upcast
 
 DECISION = "decided by a hair: "
 ZERO_SIGN = "decided by the sign of a zero: "
@@ -95,11 +96,11 @@ class _Call:
         self.trace, self.memory = trace, trace.memory
         self.name, self.func, self.args, self.kwargs = name, func, args, kwargs
         self.given = operators.named(func, args, kwargs)
-        self.read = list(_tensors((args, kwargs)))
+        self.read = list(tensors_in((args, kwargs)))
         writes = [
             a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write
         ]
-        self.written = list(_tensors([self.given.get(w) for w in writes]))
+        self.written = list(tensors_in([self.given.get(w) for w in writes]))
         self.sources = [self.memory.take(t) for t in self.read]
         self.random = torch.Tag.nondeterministic_seeded in func.tags
         self.labels: set[str] = set()
@@ -112,7 +113,7 @@ class _Call:
         magnitude = open_contracts.exact_magnitude(self.func, self.args, self.kwargs)
         sizes = [t.untyped_storage().nbytes() for t in self.written]
         result = self.func(*self.args, **self.kwargs)
-        made = list(_tensors(result))
+        made = list(tensors_in(result))
         self.trace.dtypes.update(t.dtype for t in (*self.read, *made))
         if made and open_contracts.overflows(magnitude, made[0]):
             self.labels.add(open_contracts.OVERFLOW)
@@ -127,7 +128,7 @@ class _Call:
             return result
         runs = self._lanes(result, [t for _, t in fresh])
         if not made and not self.written:
-            self._escape(list(_tensors(result, python=True)), runs)
+            self._escape(list(tensors_in(result, python=True)), runs)
         for k, tensor in fresh:
             self._remember(tensor, [run[k] for run in runs] if runs else None, position=k)
         for tensor in self.written:
@@ -154,7 +155,10 @@ class _Call:
         """Whether the call writes over all of a tensor's storage without reading it."""
         if self.name not in operators.OVERWRITES or not any(tensor is w for w in self.written):
             return False
-        return tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+        return bool(tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
+
+    def _into(self, lane: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda tensor: self.memory.view(tensor, lane)
 
     def _jumps(self) -> set[str]:
         """Labels of the jumps that some lane takes otherwise than eager does."""
@@ -162,21 +166,21 @@ class _Call:
         if decide is None:
             return set()
         order = [a.name for a in self.func._schema.arguments]
-        eager = decide([_map(self.given.get(a), _upcast) for a in order])
+        eager = decide([mapped(self.given.get(a), upcast) for a in order])
         labels: set[str] = set()
         for k, lane in enumerate(LANES):
-            there = decide([_map(self.given.get(a), lambda t, k=k: self.memory.view(t, k)) for a in order])
-            if not _agree(eager, there):
+            there = decide([mapped(self.given.get(a), self._into(k)) for a in order])
+            if not agree(eager, there):
                 labels |= _disagreement(self.name, lane)
         return labels
 
     def _lanes(self, result: Any, fresh: list[torch.Tensor]) -> list[list[torch.Tensor]] | None:
         """Every lane's results, one list a lane; None when all lanes agree with eager. Written arguments
         are written in the lanes' memory."""
-        eager = list(_tensors(result, python=True))
+        eager = list(tensors_in(result, python=True))
         if not self.floats and not any(inexact(t.dtype) for t in fresh):
             return None
-        as_eager = [_upcast(t) for t in eager]
+        as_eager = [upcast(t) for t in eager]
         if self.random or not self.read:
             return self._all_as_eager(as_eager)
         if any(self.memory.take(t).lanes is None for t in self.written):
@@ -186,9 +190,9 @@ class _Call:
         torch.set_default_dtype(torch.float64)
         try:
             for k in range(len(LANES) if self.floats else 1):
-                args = _map(self.args, lambda t, k=k: self.memory.view(t, k))
-                kwargs = _map(self.kwargs, lambda t, k=k: self.memory.view(t, k))
-                runs.append(list(_tensors(self.func(*args, **kwargs), python=True)))
+                args = mapped(self.args, self._into(k))
+                kwargs = mapped(self.kwargs, self._into(k))
+                runs.append(list(tensors_in(self.func(*args, **kwargs), python=True)))
         except _NO_KERNEL:
             return self._all_as_eager(as_eager, f"no float64 form of {self.name}")
         finally:
@@ -218,7 +222,7 @@ class _Call:
         if any(inexact(t.dtype) for t in eager):
             self.trace.lost = self.trace.lost or "a float that Python saw"
         for lane, run in zip(LANES, runs, strict=True):
-            if not all(_agree(a, b) for a, b in zip(eager, run, strict=True)):
+            if not all(agree(a, b) for a, b in zip(eager, run, strict=True)):
                 self.trace.control |= _disagreement(self.name, lane)
 
     def _remember(
@@ -234,7 +238,7 @@ class _Call:
             values = [self._moved(v, tensor, exact, k) for k, v in enumerate(values)]
         elif values is not None:
             for lane, value in zip(LANES, values, strict=True):
-                if not _agree(tensor.detach(), value):
+                if not agree(tensor.detach(), value):
                     hair |= _disagreement(self.name, lane)
         shadow = self.memory.adopt(tensor, values)
         spec = operators.INDEX_OPERATORS.get(self.name)
@@ -284,46 +288,3 @@ def _disagreement(name: str, lane: Lane) -> set[str]:
     if lane.purpose is Purpose.ORDINARY:
         return set()
     return {(ZERO_SIGN if lane.purpose is Purpose.ZERO_SIGN else DECISION) + name}
-
-
-def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if a.shape != b.shape:
-        return False
-    same = a == b
-    if inexact(a.dtype):
-        same |= torch.isnan(a) & torch.isnan(b)
-    return bool(same.all())
-
-
-def _upcast(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().to(widened(tensor.dtype))
-
-
-def _tensors(tree: Any, python: bool = False) -> Iterator[torch.Tensor]:
-    """Tensors in nested arguments or results, in order; with `python`, numbers too, as tensors."""
-    if isinstance(tree, torch.Tensor):
-        yield tree
-    elif isinstance(tree, list | tuple):
-        for item in tree:
-            yield from _tensors(item, python)
-    elif isinstance(tree, dict):
-        for item in tree.values():
-            yield from _tensors(item, python)
-    elif python and isinstance(tree, bool | int | float | complex):
-        yield torch.tensor(tree)
-
-
-def _map(tree: Any, to_lane: Any) -> Any:
-    """Arguments with every tensor replaced and every floating dtype widened."""
-    if isinstance(tree, torch.Tensor):
-        return to_lane(tree)
-    if isinstance(tree, torch.dtype):
-        return widened(tree)
-    if isinstance(tree, list | tuple):
-        return type(tree)(_map(item, to_lane) for item in tree)
-    if isinstance(tree, dict):
-        return {key: _map(item, to_lane) for key, item in tree.items()}
-    return tree
-
-
-__all__ = ["DECISION", "TIES", "ZERO_SIGN", "Shadow", "Trace", "Tracked"]

@@ -112,6 +112,8 @@ def _finite(raw: Raw, known: Tracked) -> Raw | Drop:
     firm = moved <= tolerated
     if not bool((raw.bad & firm).any()):
         return Drop("ill-conditioned")
+    if raw.kind is Kind.NONDETERMINISTIC:
+        return replace(raw, bad=raw.bad & firm)
     own, theirs = bounds.error(raw.expected, known.clean), bounds.error(raw.actual, known.clean)
     honest = bounds.honest(tolerated, moved)
     eager_off = raw.bad & firm & (own > honest) & (theirs <= honest)
@@ -133,8 +135,9 @@ def _nonfinite(case: Case, raw: Raw, known: Tracked) -> Raw | Drop:
     firm &= torch.isfinite(bounds.movement(known.clean, known.signed))
     if not bool(firm.any()):
         return Drop("signed-zero")
-    largest = torch.finfo(raw.expected.dtype).max
-    plain = firm & torch.isfinite(raw.expected) & torch.isfinite(known.clean) & (known.clean.abs() <= largest)
+    if raw.kind is Kind.NONDETERMINISTIC:
+        return replace(raw, bad=firm)
+    plain = firm & torch.isfinite(raw.expected) & bounds.representable(known.clean, raw.expected.dtype)
     if bool(plain.any()) and case.inputs_are_finite:
         return replace(raw, bad=plain, kind=Kind.WRONG)
     if nonfinite.quoted(known.labels):

@@ -46,7 +46,7 @@ class Shadow:
 
 def inexact(dtype: torch.dtype) -> bool:
     """Floating or complex."""
-    return dtype.is_floating_point or dtype.is_complex
+    return bool(dtype.is_floating_point or dtype.is_complex)
 
 
 def widened(dtype: torch.dtype) -> torch.dtype:

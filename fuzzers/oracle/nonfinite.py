@@ -15,10 +15,9 @@ DOCUMENTED = "documented: "
 _BETA_ZERO = (
     "If beta is 0, then the content of input will be ignored, and nan and inf in it will not be propagated."
 )
-SENTENCES: dict[str, str] = {
-    name: _BETA_ZERO
-    for name in ("addmm", "addmv", "addbmm", "baddbmm", "addr", "_addmm_activation", "sspaddmm")
-}
+SENTENCES: dict[str, str] = dict.fromkeys(
+    ("addmm", "addmv", "addbmm", "baddbmm", "addr", "_addmm_activation", "sspaddmm"), _BETA_ZERO
+)
 """Operator -> the sentence, checked by `documented` where it applies."""
 
 

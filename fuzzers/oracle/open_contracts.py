@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from fuzzers.oracle.operators import named, plain_name
+from fuzzers.oracle.operators import named, plain_name, words
 from fuzzers.oracle.overlap import writes_overlap
 
 Arguments = dict[str, Any]
@@ -124,7 +124,7 @@ def _index_put_repeats(args: Arguments) -> bool:
     sizes = [n for n, i in zip(args["self"].shape, args["indices"], strict=False) if i is not None]
     if len(sizes) == places.size(1):
         places = places.remainder(torch.tensor(sizes, device=places.device))
-    return int(torch.unique(places, dim=0).size(0)) < places.size(0)
+    return bool(torch.unique(places, dim=0).size(0) < places.size(0))
 
 
 def _put_repeats(args: Arguments) -> bool:
@@ -140,14 +140,14 @@ def _to_bool_bits(args: Arguments) -> bool:
     return target == torch.bool and isinstance(value, torch.Tensor) and value.dtype != torch.bool
 
 
-CASTING = frozenset("_to_copy copy convert_element_type sum prod cumsum cumprod mean to".split())
-WRITES = frozenset("index_put _index_put_impl _unsafe_index_put".split())
+CASTING = words("_to_copy copy convert_element_type sum prod cumsum cumprod mean to")
+WRITES = words("index_put _index_put_impl _unsafe_index_put")
 
 CONTRACTS: tuple[Contract, ...] = (
     Contract(
         "uninitialised memory",
         "its content is whatever was there",
-        frozenset("empty new_empty empty_strided empty_like new_empty_strided empty_permuted resize".split()),
+        words("empty new_empty empty_strided empty_like new_empty_strided empty_permuted resize"),
         _always,
     ),
     Contract(
@@ -162,15 +162,13 @@ CONTRACTS: tuple[Contract, ...] = (
     Contract(
         "shift past the width",
         "undefined in C++ for a negative or too large amount",
-        frozenset(
-            "__lshift__ __rshift__ __ilshift__ __irshift__ bitwise_left_shift bitwise_right_shift".split()
-        ),
+        words("__lshift__ __rshift__ __ilshift__ __irshift__ bitwise_left_shift bitwise_right_shift"),
         _shift_out_of_width,
     ),
     Contract(
         "integer division by zero",
         "raises on some devices and returns anything on others",
-        frozenset("div floor_divide remainder fmod divide".split()),
+        words("div floor_divide remainder fmod divide"),
         _divides_by_zero,
     ),
     Contract("integer to a negative power", "has no integer value", frozenset({"pow"}), _negative_power),
@@ -207,9 +205,9 @@ CONTRACTS: tuple[Contract, ...] = (
     Contract(
         "signs or order of a decomposition",
         "singular and eigen vectors, and QR, are unique only up to sign, phase or rotation",
-        frozenset(
+        words(
             "_linalg_svd linalg_svd svd _linalg_eigh linalg_eigh _linalg_eigvals linalg_eig linalg_eigvals "
-            "linalg_qr geqrf linalg_ldl_factor_ex lobpcg linalg_lstsq".split()
+            "linalg_qr geqrf linalg_ldl_factor_ex lobpcg linalg_lstsq"
         ),
         _always,
     ),
@@ -235,7 +233,7 @@ OVERFLOW = "signed overflow"
 LABELS = frozenset({*(c.label for c in CONTRACTS), RANDOM, OVERLAP, OVERFLOW})
 """Everything that `inspect` and `overflows` can find."""
 
-MAY_ALIAS = frozenset("reshape reshape_as contiguous flatten ravel einsum dropout alpha_dropout".split())
+MAY_ALIAS = words("reshape reshape_as contiguous flatten ravel einsum dropout alpha_dropout")
 """Functions that return a view or a copy as they see fit, by the name Python calls them."""
 
 
@@ -250,9 +248,9 @@ def inspect(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> set[str
     return labels
 
 
-OVERFLOWING = frozenset(
+OVERFLOWING = words(
     "add sub rsub mul neg abs sum prod cumsum cumprod dot mv mm bmm addmm addmv baddbmm pow square "
-    "bitwise_left_shift __lshift__ addcmul".split()
+    "bitwise_left_shift __lshift__ addcmul"
 )
 
 

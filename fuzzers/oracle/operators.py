@@ -12,7 +12,13 @@ from typing import Any
 
 import torch
 
-MOVES = frozenset(
+
+def words(text: str) -> frozenset[str]:
+    """A set of names, written as one text."""
+    return frozenset(text.split())
+
+
+MOVES = words(
     "clone copy cat stack lift_fresh lift_fresh_copy _unsafe_view view_copy alias_copy expand_copy repeat "
     "permute_copy t_copy transpose_copy slice_copy select_copy squeeze_copy unsqueeze_copy unfold_copy "
     "index index_select gather take embedding flip roll rot90 constant_pad_nd reflection_pad1d "
@@ -23,25 +29,25 @@ MOVES = frozenset(
     "pixel_unshuffle channel_shuffle _to_copy to convert_element_type split_with_sizes_copy unbind_copy "
     "repeat_interleave _local_scalar_dense slice_backward select_backward resize empty_like "
     "upsample_nearest1d upsample_nearest2d upsample_nearest3d im2col put "
-    "contiguous block_diag view_as_real_copy view_as_complex_copy".split()
+    "contiguous block_diag view_as_real_copy view_as_complex_copy"
 )
 """Only moves values: exact in any order, sign of zero kept."""
 
-SELECTS = frozenset(
+SELECTS = words(
     "where relu abs neg maximum minimum fmax fmin max min amax amin aminmax clamp clamp_min clamp_max "
     "sort topk kthvalue median nanmedian mode cummax cummin max_pool2d_with_indices "
     "max_pool3d_with_indices adaptive_max_pool2d adaptive_max_pool3d threshold_backward threshold "
-    "hardshrink nan_to_num sgn sign floor ceil trunc round relu6 hardtanh copysign positive".split()
+    "hardshrink nan_to_num sgn sign floor ceil trunc round relu6 hardtanh copysign positive"
 )
 """Chooses among its inputs: exact, but which of two zeros comes out is open."""
 
-EXACT_ON_INTEGERS = frozenset("add sub rsub mul sum cumsum mm bmm addmm dot mv prod square".split())
+EXACT_ON_INTEGERS = words("add sub rsub mul sum cumsum mm bmm addmm dot mv prod square")
 """Exact in any order when all operands are integers and everything stays small enough."""
 
 CASTS: dict[str, int] = {"_to_copy": 0, "copy": 1, "convert_element_type": 0, "to": 0}
 """Rounds to the dtype of its result on purpose: operator -> position of what is cast."""
 
-OVERWRITES = frozenset("copy fill zero uniform normal bernoulli exponential random".split())
+OVERWRITES = words("copy fill zero uniform normal bernoulli exponential random")
 """Written in place over everything that it is given, whatever was there."""
 
 Decision = Callable[[list[Any]], torch.Tensor]
@@ -75,14 +81,15 @@ DECIDED: dict[str, Decision] = {
     "hardswish_backward": lambda a: (a[1] > -3).to(torch.int8) + (a[1] < 3),
     "hardsigmoid_backward": lambda a: (a[1] > -3) & (a[1] < 3),
 }
-"""Float in, float out, but with a jump: operator -> what it decides (arguments in the schema's order). Operators
-whose result is an integer or a bool need no entry: the result is the decision."""
+"""Float in, float out, but with a jump: operator -> what it decides, given arguments in the schema's
+order. Operators whose result is an integer or a bool need no entry: the result is the decision."""
 
 
 @dataclass(frozen=True)
 class IndexOperator:
-    """An operator that returns positions. `output` is which of its results; `distinct` whether no position may come twice along the
-    dimension; `spatial` how many trailing dimensions a position counts over (0: one dimension)."""
+    """An operator that returns positions. `output` is which of its results; `distinct` whether no position
+    may come twice along the dimension; `spatial` how many trailing dimensions a position counts over (0: one
+    dimension); `default_dim` the dimension when the call names none (None: all, flattened)."""
 
     output: int
     distinct: bool = False

@@ -35,7 +35,7 @@ def overlaps_itself(tensor: torch.Tensor) -> bool:
     if tensor.numel() > _EXACT_UP_TO:
         return bool(torch._debug_has_internal_overlap(tensor) == 1)
     places = _elements(tensor)
-    return int(places.unique().numel()) < places.numel()
+    return bool(places.unique().numel() < places.numel())
 
 
 def _partly(a: torch.Tensor, b: torch.Tensor) -> bool:

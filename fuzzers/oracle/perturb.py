@@ -77,7 +77,7 @@ def _tame(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) 
     """Clamped to the comfortable range, denormals flushed; infinities and NaN stay what they are."""
     if values.is_complex():
         return torch.view_as_complex(_tame(torch.view_as_real(values).contiguous(), dtype, generator))
-    limit = LIMITS[dtype.to_real()]
+    limit = LIMITS.get(dtype.to_real(), LIMITS[torch.float16])
     tamed = torch.where(torch.isfinite(values), values.clamp(-limit, limit), values)
     return torch.where(tamed.abs() < torch.finfo(dtype).tiny, torch.zeros_like(tamed), tamed)
 

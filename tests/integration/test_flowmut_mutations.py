@@ -52,7 +52,9 @@ def assert_runs(program: Program) -> None:
     function(*inputs())
 
 
-def legal_mutants(mutation: Mutation, recorded: list[tuple[Program, States]]) -> tuple[list[Program], Counter[str]]:
+def legal_mutants(
+    mutation: Mutation, recorded: list[tuple[Program, States]]
+) -> tuple[list[Program], Counter[str]]:
     """What the mutation makes at drawn sites, and what became of the attempts."""
     rng, found, counts = Random(mutation.name), list[Program](), Counter[str]()
     for _ in range(DRAWS):

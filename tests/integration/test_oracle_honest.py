@@ -41,17 +41,20 @@ def test_another_legal_evaluation_is_never_reported(seeds: range) -> None:
 
 
 def test_a_result_compared_with_itself_never_differs() -> None:
+    compared = 0
     for seed in range(100):
         lines, inputs = draw(seed)
         fn = program(lines, EAGER)
         report = examine(fn, inputs, compiler=Compiles(fn), layout=True)
         assert report.differences == (), (seed, report.differences)
-        assert not report.dropped
+        assert report.dropped in ("", "eager-raises")
+        compared += not report.dropped
+    assert compared > 90
 
 
 def test_long_sums_in_another_order_are_not_reported() -> None:
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2000, 4096, generator=generator)
+    x = torch.randn(500, 4096, generator=generator)
     fold = lambda a: a.view(-1, 64, 64).sum(1).sum(-1)  # noqa: E731
     backward = lambda a: a.flip(-1).cumsum(-1)[:, -1]  # noqa: E731
     for other in (fold, backward):

@@ -151,7 +151,7 @@ def test_triage_shows_the_findings_and_where_to_look(
     assert "[inductor] wrong result" in shown
     issue = folder / "out" / "issues" / f"{a_finding().signature}.md"
     assert issue.exists()
-    assert "1 issues in out/issues" in shown
+    assert "issues: 1 in out/issues" in shown
 
 
 def test_triage_keeps_one_file_a_run(folder: Path, python: str) -> None:

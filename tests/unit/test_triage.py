@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from bot.errors import MachineryFailure
 from bot.states import Status, TriageState
 from bot.store import Store
 from bot.triage import Allowance, TriageResult, triage
-from fuzzers.records import Ending, Finding, Json, Kind, Limits, Suspect
+from fuzzers.records import Ending, Finding, Json, Kind, Limits, Run, Suspect
 from tests.unit import toy_build
 
 PLENTY = Allowance(seconds=1e9)
@@ -143,7 +143,7 @@ def test_a_failure_of_the_machinery_decides_nothing(tmp_path: Path) -> None:
     store = store_of(tmp_path, broken, good)
     build = toy_build.ToyBuild()
 
-    def fresh(scripts: list[str]) -> list[Any]:
+    def fresh(scripts: Sequence[str]) -> list[Run]:
         if "m" in toy_build.letters_of(scripts[0]):
             raise MachineryFailure("no worker")
         return build.fresh(scripts)
@@ -157,7 +157,7 @@ def test_a_failure_of_the_machinery_decides_nothing(tmp_path: Path) -> None:
 def test_machinery_that_fails_every_time_ends_triage(tmp_path: Path) -> None:
     store = store_of(tmp_path, *(toy_build.suspect(Kind.WRONG, f"wx{c}") for c in "abcde"))
 
-    def fresh(scripts: list[str]) -> list[Any]:
+    def fresh(scripts: Sequence[str]) -> list[Run]:
         raise MachineryFailure("no worker")
 
     with pytest.raises(MachineryFailure, match="no worker"):

@@ -1,0 +1,198 @@
+"""What every engine must do: the contract of `fuzzers.engine`, on each engine that is listed.
+
+A new engine is added to `fuzzers.engines.ENGINES` and to nothing here. Steps run in forked children, as in
+a worker, because they may crash and because a step must not depend on what ran before it in its process.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fuzzers.engine import Engine, Sighting, StepOutcome, StepStatus, StepTask
+from fuzzers.engines import ENGINES, load
+from fuzzers.records import Json, encode
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
+
+STEPS = 3
+
+
+def forked(job: Callable[[], Any]) -> Any:
+    """The JSON-able result of `job`, run in a child."""
+    source, sink = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(source)
+        try:
+            with os.fdopen(sink, "w") as out:
+                json.dump(job(), out)
+        finally:
+            os._exit(0)
+    os.close(sink)
+    with os.fdopen(source) as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    assert text, "the child died"
+    return json.loads(text)
+
+
+def taken(engine: Engine, task: StepTask) -> Json:
+    """One step: what was announced, and the outcome, as a worker would pass them on."""
+
+    def job() -> Json:
+        announced: list[Sighting] = []
+        order: list[str] = []
+        logging.disable(logging.CRITICAL)
+
+        def announce(sighting: Sighting) -> None:
+            announced.append(sighting)
+            order.append("announced")
+
+        outcome: StepOutcome = engine.step(task, announce)
+        return {"announced": [encode(s) for s in announced], "outcome": encode(outcome)}
+
+    answer: Json = forked(job)
+    return answer
+
+
+@pytest.fixture(scope="module", params=sorted(ENGINES))
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    return load(request.param)
+
+
+@pytest.fixture(scope="module")
+def chain(engine: Engine) -> list[tuple[StepTask, Json]]:
+    """The first steps of a chain, each with what it answered."""
+    steps: list[tuple[StepTask, Json]] = []
+    state: Json | None = None
+    for step in range(STEPS):
+        task = StepTask(seed=3, chain=1, step=step, aspects="forward", state=state)
+        steps.append((task, taken(engine, task)))
+        state = steps[-1][1]["outcome"]["state"]
+    return steps
+
+
+@pytest.fixture(scope="module")
+def payloads(chain: list[tuple[StepTask, Json]]) -> list[Json]:
+    """Programs of the engine: those that it announced."""
+    found = [s["program"] for _, answer in chain for s in answer["announced"] if s["program"] is not None]
+    assert found, "the engine announced no program"
+    return found
+
+
+def test_it_says_who_it_is(engine: Engine, request: pytest.FixtureRequest) -> None:
+    assert engine.name in ENGINES
+    assert engine.revision
+    assert engine.chain_length >= 1
+
+
+def test_a_step_is_a_pure_function_of_its_task(engine: Engine, chain: list[tuple[StepTask, Json]]) -> None:
+    task, answer = chain[-1]
+    again = taken(engine, task)
+    assert again == answer
+
+
+def test_another_seed_makes_another_candidate(engine: Engine, chain: list[tuple[StepTask, Json]]) -> None:
+    task, answer = chain[0]
+    other = taken(engine, StepTask(task.seed + 1, task.chain, task.step, task.aspects, task.state))
+    assert other["outcome"]["digest"] != answer["outcome"]["digest"]
+
+
+def test_outcomes_are_plain_and_counted(chain: list[tuple[StepTask, Json]]) -> None:
+    for _, answer in chain:
+        outcome = answer["outcome"]
+        assert StepStatus(outcome["status"])
+        assert all(isinstance(k, str) and isinstance(v, int) for k, v in outcome["counts"].items())
+        executed = outcome["status"] in (StepStatus.CHECKED, StepStatus.DROPPED)
+        assert outcome["counts"].get("executed", 0) == int(executed)
+        assert bool(outcome["digest"]) == executed
+        assert outcome["name"]
+
+
+def test_what_is_executed_is_announced_once(chain: list[tuple[StepTask, Json]]) -> None:
+    for _, answer in chain:
+        assert len(answer["announced"]) == answer["outcome"]["counts"].get("executed", 0)
+
+
+def test_it_announces_before_executing(engine: Engine, chain: list[tuple[StepTask, Json]]) -> None:
+    """An announcement that dies leaves nothing compiled behind it."""
+    task = next(t for t, answer in chain if answer["announced"])
+
+    def job() -> list[str]:
+        logging.disable(logging.CRITICAL)
+        import torch
+
+        compiled: list[str] = []
+        real = torch.compile
+        torch.compile = lambda *a, **k: compiled.append("compile") or real(*a, **k)  # type: ignore[assignment]
+
+        def announce(sighting: Sighting) -> None:
+            raise KeyboardInterrupt
+
+        try:
+            engine.step(task, announce)
+        except KeyboardInterrupt:
+            return compiled
+        return ["the announcement was swallowed"]
+
+    assert forked(job) == []
+
+
+def test_an_announced_script_is_a_reproducer(chain: list[tuple[StepTask, Json]]) -> None:
+    for _, answer in chain:
+        for sighting in (*answer["announced"], *answer["outcome"]["sightings"]):
+            assert_is_reproducer(sighting["script"])
+
+
+def assert_is_reproducer(script: str) -> None:
+    body = ast.parse(script).body
+    assert isinstance(body[-1], ast.Assert)
+    imported = {
+        alias.name.split(".")[0] for node in body if isinstance(node, ast.Import) for alias in node.names
+    }
+    assert imported <= {"torch", "numpy", "mindspore"}
+    assert "fuzzers" not in script
+
+
+def test_emit_gives_the_script_of_a_program(engine: Engine, payloads: list[Json]) -> None:
+    for program in payloads:
+        script = engine.emit(json.loads(json.dumps(program)))
+        assert_is_reproducer(script)
+        assert script == engine.emit(program)
+
+
+def test_emit_gives_the_announced_script(engine: Engine, chain: list[tuple[StepTask, Json]]) -> None:
+    for _, answer in chain:
+        for sighting in answer["announced"]:
+            assert engine.emit(sighting["program"]) == sighting["script"]
+
+
+def test_candidates_are_programs_and_descending_through_them_ends(
+    engine: Engine, payloads: list[Json]
+) -> None:
+    program, seen = payloads[0], set[str]()
+    for _ in range(500):
+        assert json.dumps(program, sort_keys=True) not in seen, "a candidate was had before: no order"
+        seen.add(json.dumps(program, sort_keys=True))
+        offered = engine.candidates(program)
+        if not offered:
+            return
+        assert json.loads(json.dumps(offered)) == offered
+        program = offered[len(seen) % len(offered)]
+        assert_is_reproducer(engine.emit(program))
+    pytest.fail("five hundred candidates in a row and no end")
+
+
+def test_operators_and_dtypes_are_sorted_names(engine: Engine, payloads: list[Json]) -> None:
+    for program in payloads:
+        for names in engine.operators(program):
+            assert names == sorted(set(names))
+            assert all(isinstance(n, str) and n for n in names)
