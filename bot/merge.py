@@ -19,9 +19,10 @@ def merge_findings(a: Finding, b: Finding) -> Finding:
     """One finding out of two of the same signature."""
     if a.signature != b.signature:
         raise ValueError(f"two findings, not one: {a.signature} and {b.signature}")
-    older, newer = sorted((a, b), key=lambda f: (f.last_seen, text(f)))
-    detail = {**older.detail, **newer.detail}
-    state = newer.state
+    older, newer = sorted((a, b), key=lambda f: (f.last_seen, text(_alone(f))))
+    detail = _merge_details(older, newer)
+    # On the same day a failure that is still seen by one of them is open.
+    state = newer.state if older.last_seen < newer.last_seen else max(older.state, newer.state)
     if decision := _later_decision(older, newer):
         detail["decision"] = decision
         state = str(decision.get("state", state))
@@ -44,6 +45,19 @@ def merge_states(a: TriageState, b: TriageState) -> TriageState:
     return max(a, b, key=reached)
 
 
+def _alone(finding: Finding) -> Finding:
+    """A finding without the fields that merging changes, so that a merged one sorts as what it came from."""
+    return replace(finding, state="", suspects=(), verdicts=(), first_seen="", detail={})
+
+
+def _merge_details(older: Finding, newer: Finding) -> Json:
+    detail = {**older.detail, **newer.detail}
+    if older.last_seen == newer.last_seen:
+        for key in older.detail.keys() & newer.detail.keys():
+            detail[key] = max(older.detail[key], newer.detail[key], key=_canonical)
+    return detail
+
+
 def _later_decision(*findings: Finding) -> Json | None:
     decisions = [d for f in findings if isinstance(d := f.detail.get("decision"), dict)]
     return max(decisions, key=lambda d: (str(d.get("at", "")), _canonical(d)), default=None)
@@ -54,5 +68,5 @@ def _merge_verdicts(a: tuple[Json, ...], b: tuple[Json, ...]) -> tuple[Json, ...
     return tuple(sorted(by_content.values(), key=lambda v: (str(v.get("at", "")), _canonical(v))))
 
 
-def _canonical(plain: Json) -> str:
+def _canonical(plain: object) -> str:
     return json.dumps(plain, sort_keys=True)

@@ -121,6 +121,8 @@ class _Call:
             for t in self.written:
                 self.memory.take(t).labels.update(self.labels)
             return result
+        if torch.Tag.inplace_view in self.func.tags:
+            return result
         fresh = [(k, t) for k, t in enumerate(made) if self.memory.find(t) is None]
         if made and not fresh and not self.written:
             for t in made:

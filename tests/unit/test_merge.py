@@ -21,7 +21,7 @@ FINDINGS = st.builds(
     verdicts=st.lists(st.fixed_dictionaries({"at": TIMES, "verdict": st.sampled_from("rg")}), max_size=2).map(
         tuple
     ),
-    detail=st.one_of(st.just({}), DECISIONS.map(lambda d: {"decision": d})),
+    detail=st.fixed_dictionaries({}, optional={"decision": DECISIONS, "seen": st.sampled_from(["x", "y"])}),
 )
 STATES = st.builds(
     TriageState,
