@@ -48,18 +48,26 @@ def shorten(suspect: Suspect, slip: SlipKey, asker: Asker, out_of_time: Callable
 
 
 def smaller_of(suspect: Suspect, asker: Asker) -> Smaller:
-    """Where a suspect's candidates come from."""
+    """Where a suspect's candidates come from. An engine that fails on one of its own programs is replaced
+    by the source passes from there on: the bug is no less a bug."""
 
-    def by_engine(candidate: Candidate) -> list[Candidate]:
-        assert candidate.program is not None
-        programs = asker.candidates(suspect.engine, candidate.program)
+    def by_engine(program: Json) -> list[Candidate]:
+        programs = asker.candidates(suspect.engine, program)
         scripts = asker.scripts(suspect.engine, programs)
         return [Candidate(s, p) for s, p in zip(scripts, programs, strict=True)]
 
-    def by_source(candidate: Candidate) -> list[Candidate]:
-        return [Candidate(text) for text in source_passes.smaller(candidate.script)]
+    def by_source(script: str) -> list[Candidate]:
+        return [Candidate(text) for text in source_passes.smaller(script)]
 
-    return by_source if suspect.program is None else by_engine
+    def smaller(candidate: Candidate) -> list[Candidate]:
+        if candidate.program is None:
+            return by_source(candidate.script)
+        try:
+            return by_engine(candidate.program)
+        except MachineryFailure:
+            return by_source(candidate.script)
+
+    return smaller
 
 
 def holding(slip: SlipKey, asker: Asker) -> Hold:

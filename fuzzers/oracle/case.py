@@ -114,7 +114,7 @@ class Case:
         if value is None:
             return None
         labels = frozenset(trace.control)
-        return Tracked(None, [], [], [], labels, "a Python number", value.is_floating_point(), None)
+        return Tracked(None, [], [], [], [], labels, "a Python number", value.is_floating_point(), None)
 
     def with_emulated_casts(self, raw: Raw) -> Raw | None:
         """The same difference with the compiler told to keep every cast; None when it is gone. `raw`

@@ -36,10 +36,12 @@ _NO_KERNEL = (RuntimeError, TypeError, ValueError, IndexError)
 @dataclass(frozen=True)
 class Tracked:
     """What is known about one tensor after the run. `clean` is the float64 reference, None where there
-    is none (`reference` says why); `moved`, `signed` and `ordinary` are its values in the other lanes.
+    is none (`reference` says why); `shaken` are its values in the lanes whose inputs moved, `moved` those
+    and the lanes that round more, `signed` and `ordinary` the others.
     `by_floats` tells whether floats had a part in it; `labels` are those that reached it."""
 
     clean: torch.Tensor | None
+    shaken: list[torch.Tensor]
     moved: list[torch.Tensor]
     signed: list[torch.Tensor]
     ordinary: list[torch.Tensor]
@@ -79,7 +81,8 @@ class Trace(TorchDispatchMode):
         reference = shadow.reference or self.lost
         return Tracked(
             clean=None if reference else by[Purpose.CLEAN][0],
-            moved=by[Purpose.CONDITION],
+            shaken=by[Purpose.INPUT],
+            moved=by[Purpose.INPUT] + by[Purpose.CONDITION],
             signed=by[Purpose.ZERO_SIGN],
             ordinary=by[Purpose.ORDINARY],
             labels=frozenset(shadow.labels | self.control),

@@ -109,7 +109,7 @@ def _finite(raw: Raw, known: Tracked) -> Raw | Drop:
     """The bound of oracle.md; and `eager` where eager is the side that is off."""
     moved = bounds.movement(known.clean, known.moved)
     tolerated = bounds.tolerated(raw.expected)
-    firm = moved <= tolerated
+    firm = bounds.movement(known.clean, known.shaken) <= tolerated
     if not bool((raw.bad & firm).any()):
         return Drop("ill-conditioned")
     if raw.kind is Kind.NONDETERMINISTIC:
@@ -118,6 +118,8 @@ def _finite(raw: Raw, known: Tracked) -> Raw | Drop:
     honest = bounds.honest(tolerated, moved)
     eager_off = raw.bad & firm & (own > honest) & (theirs <= honest)
     if bool(eager_off.any()):
+        if raw.expected.dtype in LOW_PRECISION:
+            return Drop("intended: eager accumulates in half")
         return replace(raw, bad=eager_off, kind=Kind.EAGER)
     distance = bounds.error(raw.actual, raw.expected)
     bad = raw.bad & firm & (distance > bounds.bound(raw.expected, known.clean, moved))

@@ -63,6 +63,7 @@ def has_ties(indices: Indices, stable: bool) -> bool:
     source, dim, positions, _ = _lined_up(indices, indices.tensor, indices.tensor)
     if source.size(dim) < 2 or positions.numel() == 0:
         return False
+    source = source.to(torch.uint8) if source.dtype == torch.bool else source
     ordered = source.sort(dim).values
     if indices.spatial:
         return bool((ordered.diff(dim=dim) == 0).any())

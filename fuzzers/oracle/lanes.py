@@ -177,4 +177,4 @@ class Memory:
 def incoming(lane: Lane, exact: bool) -> Move | None:
     """How a lane moves an input. Integers are exact data, as they are in both executions: moving them by
     an ulp would ask about another program."""
-    return None if exact and lane.purpose is Purpose.CONDITION else lane.on_input
+    return None if exact and lane.purpose is Purpose.INPUT else lane.on_input

@@ -21,8 +21,10 @@ class Purpose(StrEnum):
 
     CLEAN = "clean"
     """The reference itself."""
+    INPUT = "input"
+    """Whether the answer moves beyond tolerance as inputs move by one ulp (gate 3)."""
     CONDITION = "condition"
-    """Whether rounding alone moves the answer or a decision (gate 3)."""
+    """How far rounding on the way moves the answer (the bound), and whether it changes a decision."""
     ZERO_SIGN = "signed-zero"
     """Whether the answer hangs on the sign of a zero, which the compiler does not keep."""
     ORDINARY = "extreme"
@@ -84,7 +86,7 @@ def _tame(values: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) 
 
 LANES: tuple[Lane, ...] = (
     Lane("clean", Purpose.CLEAN),
-    *(Lane(f"input {k}", Purpose.CONDITION, on_input=_randomly(INPUT_ULPS)) for k in range(INPUT_SEEDS)),
+    *(Lane(f"input {k}", Purpose.INPUT, on_input=_randomly(INPUT_ULPS)) for k in range(INPUT_SEEDS)),
     Lane("up", Purpose.CONDITION, on_step=_together(STEP_ULPS)),
     Lane("down", Purpose.CONDITION, on_step=_together(-STEP_ULPS)),
     *(Lane(f"step {k}", Purpose.CONDITION, on_step=_randomly(STEP_ULPS)) for k in range(STEP_SEEDS)),

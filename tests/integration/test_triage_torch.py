@@ -141,6 +141,12 @@ def assert_fails_by_assertion_as_a_maintainer_runs_it(repro: Path, cache: Path) 
     assert "assert torch" in done.stderr
 
 
+def assert_shows_the_uint8_bug(finding: Finding) -> None:
+    """Nothing but the operators that it needs; the concatenation may go, because what it does (keep the
+    loop from being vectorised) a small size does as well."""
+    assert {"abs", "neg", "sum"} <= set(finding.operators) <= {"abs", "cat", "neg", "sum"}, finding.script
+
+
 def assert_reads_well(script: str) -> None:
     lines = script.splitlines()
     assert len(lines) <= 25, script
@@ -151,7 +157,7 @@ def assert_reads_well(script: str) -> None:
 @pytest.mark.timeout(600)
 def test_the_known_wrong_result_becomes_an_issue_that_a_maintainer_can_run(line: Line) -> None:
     finding = line.take(suspect(line.build, Kind.WRONG, UINT8))
-    assert finding.operators == ("abs", "cat", "neg", "sum"), finding.script
+    assert_shows_the_uint8_bug(finding)
     assert (finding.stage, finding.label, finding.confirmed) == ("inductor", "module: inductor", "3 of 3")
     assert finding.rungs["aot_eager_decomp_partition"] == "ok"
     assert finding.detail["difference"]["detail"]["expected"]
@@ -165,20 +171,22 @@ def test_the_known_wrong_result_becomes_an_issue_that_a_maintainer_can_run(line:
 
 
 @pytest.mark.timeout(600)
-def test_the_same_bug_by_its_program_reduces_on_the_graph_to_the_same_operators(line: Line) -> None:
+def test_the_same_bug_by_its_program_reduces_on_the_graph(line: Line) -> None:
     claim = Claim(kind="wrong", aspect="values")
     program = payload(PROGRAM, claim)
     (script,) = line.asker.scripts("flowmut", [program])
     finding = line.take(suspect(line.build, Kind.WRONG, script, program))
-    assert finding.operators == ("abs", "cat", "neg", "sum"), finding.script
-    assert "relu" not in finding.script
+    assert_shows_the_uint8_bug(finding)
     assert_reads_well(finding.script)
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("kind", "fault", "ending"),
-    [(Kind.WRONG, "accuracy", Ending.ASSERTION), (Kind.EXCEPTION, "compile_error", Ending.EXCEPTION)],
+    [
+        (Kind.EXCEPTION, "compile_error", Ending.EXCEPTION),
+        pytest.param(Kind.WRONG, "accuracy", Ending.ASSERTION, marks=pytest.mark.slow),
+    ],
 )
 def test_planted_faults_are_reduced_to_relu_and_placed_in_inductor(
     line: Line, kind: Kind, fault: str, ending: Ending

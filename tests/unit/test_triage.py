@@ -154,6 +154,16 @@ def test_a_failure_of_the_machinery_decides_nothing(tmp_path: Path) -> None:
     assert store.pending() == [broken]
 
 
+def test_an_engine_that_fails_on_its_own_program_does_not_hide_the_bug(tmp_path: Path) -> None:
+    class Careless(toy_build.ToyBuild):
+        def _engine_candidates(self, args: Json) -> Json:
+            raise toy_build.BrokenError("no candidates")
+
+    store = store_of(tmp_path, toy_build.suspect(Kind.WRONG, "awx"))
+    run(store, Careless())
+    assert set("wx") <= set(toy_build.letters_of(only_finding(store).script))
+
+
 def test_machinery_that_fails_every_time_ends_triage(tmp_path: Path) -> None:
     store = store_of(tmp_path, *(toy_build.suspect(Kind.WRONG, f"wx{c}") for c in "abcde"))
 
