@@ -164,10 +164,18 @@ COMPILER_ERROR = re.compile(r"^.*?\berror: .*$", re.MULTILINE)
 
 
 def normalise(text: str) -> str:
-    """`text` with every rule applied in order, line by line, blank lines dropped."""
-    for rule in RULES:
-        text = rule.pattern.sub(rule.becomes, text)
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    """`text` with the rules applied in order until none changes it, blank lines dropped.
+
+    One replacement can make room for another rule's. It ends, because every rule takes away characters
+    (digits, quotes, slashes, blanks) that none puts back.
+    """
+    before = None
+    while text != before:
+        before = text
+        for rule in RULES:
+            text = rule.pattern.sub(rule.becomes, text)
+        text = "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    return text
 
 
 def message(text: str) -> str:
@@ -181,7 +189,8 @@ def message(text: str) -> str:
         text = head if head.strip() else text
     if "C++ compile error" in text and (error := COMPILER_ERROR.search(text)):
         text = "C++ compile error " + error.group(0)
-    return " ".join(normalise(text).split())[:LONGEST].strip()
+    line = " ".join(normalise(text).split())
+    return normalise(line)[:LONGEST].strip()
 
 
 def frames(names: tuple[str, ...], count: int = 3) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot import normalise
@@ -39,6 +39,7 @@ def test_the_corpus_tells_its_logs_apart() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab_sbuf09 .,'\"()[]/<>:=-\n\t@`xE+"), max_size=120))
+@example("0''")
 def test_normalising_twice_is_normalising_once(text: str) -> None:
     once = normalise.normalise(text)
     assert normalise.normalise(once) == once

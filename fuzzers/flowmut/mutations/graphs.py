@@ -11,7 +11,8 @@ from random import Random
 
 from fuzzers.flowmut import rewrite
 from fuzzers.flowmut.mutations.declaration import Draft, Site
-from fuzzers.flowmut.mutations.swaps import draw_operator, family
+from fuzzers.flowmut.mutations.swaps import draw_operator
+from fuzzers.flowmut.operators.declaration import Operator
 from fuzzers.flowmut.program import Program
 from fuzzers.flowmut.window import input_like, writes
 
@@ -61,12 +62,14 @@ def duplicate_and(combine: tuple[str, ...]) -> Callable[[Site, Random], Program 
     return apply
 
 
-def join_with_changed(combine: tuple[str, ...]) -> Callable[[Site, Random], Program | None]:
-    """The edge and an elementwise function of it, combined."""
+def join_with_changed(
+    combine: tuple[str, ...], changes: Callable[[Operator], bool]
+) -> Callable[[Site, Random], Program | None]:
+    """The edge and a function of it that keeps its shape, combined."""
 
     def apply(site: Site, rng: Random) -> Program | None:
         draft = Draft(site)
-        changed = draw_operator(draft, site.name, site.state, rng, family("elementwise"))
+        changed = draw_operator(draft, site.name, site.state, rng, changes)
         if changed is None:
             return None
         op = rng.choice(combine)

@@ -7,7 +7,7 @@ drawn more often.
 
 from __future__ import annotations
 
-from fuzzers.flowmut.edge import DTYPES, FLOATING, INTEGRAL
+from fuzzers.flowmut.edge import DTYPES, FLOATING
 from fuzzers.flowmut.mutations import (
     contents,
     dtypes,
@@ -24,13 +24,20 @@ from fuzzers.flowmut.mutations.declaration import Mutation, Object, Primitive
 TENSOR, OPERATOR, INTERFACE, SUBGRAPH = Object
 UPDATE, INSERT, DELETE, REWIRE = Primitive
 
-_JOINS = ("cat", "stack", "add", "maximum", "mul")
+_JOINS = ("cat", "stack", "add", "sub", "mul", "maximum", "minimum", "bitwise_xor")
 
 MUTATIONS: tuple[Mutation, ...] = (
     # dtype
     Mutation("input dtype", TENSOR, UPDATE, dtypes.input_dtype, (has.an_input,), 3),
     Mutation("every dtype", TENSOR, UPDATE, dtypes.every_dtype(DTYPES), (has.an_input,), 3),
-    Mutation("every dtype integral", TENSOR, UPDATE, dtypes.every_dtype(INTEGRAL), (has.an_input,), 4),
+    Mutation(
+        "every dtype small",
+        TENSOR,
+        UPDATE,
+        dtypes.every_dtype(("uint8", "int8", "int16", "bool")),
+        (has.an_input,),
+        5,
+    ),
     Mutation(
         "every dtype half", TENSOR, UPDATE, dtypes.every_dtype(FLOATING), (has.an_input, has.floating), 1
     ),
@@ -198,7 +205,31 @@ MUTATIONS: tuple[Mutation, ...] = (
         INSERT,
         swaps.insert_one(swaps.named(*swaps.INTEGER)),
         (has.integral,),
-        4,
+        8,
+    ),
+    Mutation(
+        "integer arithmetic twice",
+        SUBGRAPH,
+        INSERT,
+        swaps.then(swaps.named(*swaps.INTEGER), swaps.named(*swaps.INTEGER)),
+        (has.integral,),
+        5,
+    ),
+    Mutation(
+        "integer arithmetic then reduce",
+        SUBGRAPH,
+        INSERT,
+        swaps.then(swaps.named(*swaps.INTEGER), swaps.family("reduction")),
+        (has.integral, has.not_empty),
+        6,
+    ),
+    Mutation(
+        "join with integer arithmetic",
+        SUBGRAPH,
+        INSERT,
+        graphs.join_with_changed(_JOINS, swaps.named(*swaps.INTEGER)),
+        (has.integral,),
+        5,
     ),
     Mutation(
         "insert index operator", SUBGRAPH, INSERT, swaps.grow_one(swaps.family("indexing")), (has.shaped,), 3
@@ -217,7 +248,9 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "duplicate and combine", SUBGRAPH, INSERT, graphs.duplicate_and(_JOINS), (has.a_node, has.pure), 2
     ),
-    Mutation("join with changed", SUBGRAPH, INSERT, graphs.join_with_changed(_JOINS), (), 4),
+    Mutation(
+        "join with changed", SUBGRAPH, INSERT, graphs.join_with_changed(_JOINS, swaps.shape_kept), (), 4
+    ),
     Mutation("join edges", SUBGRAPH, REWIRE, graphs.join_edges(_JOINS), (), 3),
     Mutation(
         "reduce and broadcast", SUBGRAPH, INSERT, graphs.reduce_and_broadcast, (has.shaped, has.not_empty), 2
