@@ -29,8 +29,8 @@ from fuzzers.records import Aspect, Ending, Expect, Json, Kind
 TRIES = 20
 """Proposals of one step before it gives up."""
 
-TWICE = 0.4
-"""Share of steps that mutate a second time before executing."""
+MOST_MUTATIONS = 3
+"""Mutations of one step before it executes, drawn from one to this many."""
 
 ENDINGS = {Kind.EXCEPTION: Ending.EXCEPTION, Kind.CRASH: Ending.SIGNAL, Kind.HANG: Ending.TIMEOUT}
 """How the script of a sighting ends where that is not its assertion."""
@@ -49,11 +49,11 @@ def start(rng: Random, aspects: str) -> Program:
 
 
 def find(base: Program, rng: Random, counts: Counter[str]) -> Mutant | None:
-    """A legal mutant of `base`, one or two mutations away; None after too many tries."""
+    """A legal mutant of `base`, one to MOST_MUTATIONS away; None after too many tries."""
     current = judge(base, Counter())
     if current is None:
         return None
-    wanted = 2 if rng.random() < TWICE else 1
+    wanted = rng.randint(1, MOST_MUTATIONS)
     program, names = base, list[str]()
     for _ in range(TRIES):
         mutant = propose(program, current, rng, counts)

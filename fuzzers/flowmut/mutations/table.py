@@ -11,6 +11,7 @@ from fuzzers.flowmut.edge import DTYPES, FLOATING
 from fuzzers.flowmut.mutations import (
     contents,
     dtypes,
+    fans,
     graphs,
     interface,
     layouts,
@@ -241,6 +242,16 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("repeat operator", OPERATOR, INSERT, swaps.repeat_operator, (has.a_node, has.pure), 2),
     Mutation("delete operator", OPERATOR, DELETE, swaps.delete_operator, (has.a_node,), 2),
     Mutation("reverse arguments", OPERATOR, REWIRE, swaps.reverse_arguments, (has.arity(2),), 2),
+    # many operators at once
+    Mutation("fan out", SUBGRAPH, INSERT, fans.fan_out(swaps.anything), (has.not_empty,), 14),
+    Mutation(
+        "narrow and fan out",
+        SUBGRAPH,
+        INSERT,
+        fans.fan_out(swaps.anything, narrow=True),
+        (has.not_empty,),
+        14,
+    ),
     # edges and subgraphs
     Mutation("rewire", TENSOR, REWIRE, graphs.rewire, (has.read,), 2),
     Mutation("rewire loosely", TENSOR, REWIRE, graphs.rewire_loosely, (has.read,), 2),
