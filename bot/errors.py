@@ -15,11 +15,11 @@ class NightfuzzError(Exception):
     exit_code = 3
 
 
-class UserMistake(NightfuzzError):  # noqa: N818
+class UserMistake(NightfuzzError):
     """The person asked for something that cannot be. The message says what, and how to put it right."""
 
     exit_code = 2
 
 
-class MachineryFailure(NightfuzzError):  # noqa: N818
+class MachineryFailure(NightfuzzError):
     """A part of nightfuzz, or of the machine it runs on, failed. Never counted for or against a build."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-Attr: TypeAlias = int | float | bool | str | None | tuple[int, ...]
+Attr: TypeAlias = int | float | bool | str | tuple[int, ...] | None
 """What an attribute may hold; dtypes are their torch names without prefix (`"float32"`)."""
 
 VERSION = 1

@@ -25,7 +25,7 @@ Guard = Callable[[Node, Sequence[EdgeState]], str]
 """Says why a node may not run on these states, or nothing."""
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """A node was not run, because the guard said no or the framework did. `reason` says why."""
 
     def __init__(self, node: str, op: str, reason: str) -> None:

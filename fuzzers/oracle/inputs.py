@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 Rebase = Callable[[torch.Tensor], torch.Tensor]
 
 
-class UnsupportedInput(ValueError):  # noqa: N818 - a refusal, which callers count
+class UnsupportedInput(ValueError):
     """An argument that cannot be copied faithfully: sparse, quantised, nested, or a tensor subclass."""
 
 

@@ -19,6 +19,7 @@ from fuzzers.flowmut.program import Input, Program
 from fuzzers.flowmut.values import suits
 
 SMALL = ("uint8", "int8", "int16", "float16", "bfloat16", "bool")
+BYTES = ("uint8", "int8", "int16", "bool")
 WIDE = ("int32", "int64", "float32", "float64")
 
 

@@ -43,6 +43,26 @@ INTEGER = (
 )
 """What integers are treated with in pre- and post-processing."""
 
+WIDENING = (
+    "to",
+    "sum",
+    "cumsum",
+    "prod",
+    "gt_scalar",
+    "eq_scalar",
+    "lt",
+    "ge",
+    "div_scalar",
+    "argmax",
+    "argmin",
+    "amax",
+    "amin",
+    "max_values",
+    "count_nonzero",
+    "any",
+)
+"""What shows whether a small integer wrapped where it should: conversions, comparisons, accumulation."""
+
 
 def family(*names: str) -> Callable[[Operator], bool]:
     """Operators of these families that write nothing."""

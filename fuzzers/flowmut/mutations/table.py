@@ -217,6 +217,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         5,
     ),
     Mutation(
+        "integer arithmetic then widen",
+        SUBGRAPH,
+        INSERT,
+        swaps.then(swaps.named(*swaps.INTEGER), swaps.named(*swaps.WIDENING)),
+        (has.integral, has.not_empty),
+        8,
+    ),
+    Mutation(
         "integer arithmetic then reduce",
         SUBGRAPH,
         INSERT,
