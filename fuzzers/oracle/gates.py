@@ -17,7 +17,7 @@ from fuzzers.oracle.case import Case, Drop
 from fuzzers.oracle.compare import Raw, beyond_tolerance
 from fuzzers.oracle.float64 import DECISION, TIES, ZERO_SIGN, Tracked
 from fuzzers.oracle.lanes import inexact
-from fuzzers.oracle.thresholds import LOW_PRECISION, NO_REFERENCE_FACTOR
+from fuzzers.oracle.thresholds import EAGER_FACTOR, LOW_PRECISION, NO_REFERENCE_FACTOR
 from fuzzers.records import Aspect, Kind
 
 Gate = Callable[[Case, Raw], "Raw | Drop"]
@@ -120,7 +120,8 @@ def _finite(raw: Raw, known: Tracked) -> Raw | Drop:
     if bool(eager_off.any()):
         if raw.expected.dtype in LOW_PRECISION:
             return Drop("intended: eager accumulates in half")
-        return replace(raw, bad=eager_off, kind=Kind.EAGER)
+        far = eager_off & (own > EAGER_FACTOR * honest)
+        return replace(raw, bad=far, kind=Kind.EAGER) if bool(far.any()) else Drop("eager is less exact")
     distance = bounds.error(raw.actual, raw.expected)
     bad = raw.bad & firm & (distance > bounds.bound(raw.expected, known.clean, moved))
     if not bool(bad.any()):

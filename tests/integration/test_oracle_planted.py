@@ -257,12 +257,23 @@ def test_a_position_used_twice() -> None:
 @torch.library.custom_op("nightfuzz_test::sloppy_log1p", mutates_args=())
 def sloppy_log1p(x: torch.Tensor) -> torch.Tensor:
     """A kernel that is off in float32 only."""
-    return torch.log1p(x) * (1.001 if x.dtype == torch.float32 else 1)
+    return torch.log1p(x) * (1.01 if x.dtype == torch.float32 else 1)
+
+
+@torch.library.custom_op("nightfuzz_test::rounded_log1p", mutates_args=())
+def rounded_log1p(x: torch.Tensor) -> torch.Tensor:
+    """A kernel that is a little less exact in float32."""
+    return torch.log1p(x) * (1 + 2e-5 if x.dtype == torch.float32 else 1)
 
 
 def test_eager_is_the_side_that_is_off() -> None:
     report = look(torch.log1p, sloppy_log1p, (X.abs(),), aspects="forward")
     assert_caught(report, Kind.EAGER, Aspect.VALUES, "output 0")
+
+
+def test_eager_is_only_less_exact() -> None:
+    report = look(torch.log1p, rounded_log1p, (X.abs(),), aspects="forward")
+    assert report.differences == () and report.dropped == "eager is less exact"
 
 
 @pytest.mark.parametrize(
