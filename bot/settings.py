@@ -72,8 +72,9 @@ class Settings(BaseSettings):
     interpreter: Path | None = Field(
         default=None, description="Python that has the build; default: the one that runs nightfuzz."
     )
-    aspects: Literal["forward", "full"] = Field(
-        default="full", description="What is compared: `full`, or `forward` without gradients."
+    aspects: Literal["forward", "full", "mixed"] = Field(
+        default="mixed",
+        description="What is compared: `full`, `forward` without gradients, or `mixed`: full in one step of four.",
     )
     engine_path: Path | None = Field(
         default=None, description="Folder that an engine named `module:attribute` is imported from."

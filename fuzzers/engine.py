@@ -34,7 +34,8 @@ class StepStatus(StrEnum):
 
 @dataclass(frozen=True)
 class StepTask:
-    """One step of one chain. `state` is None at step 0; `aspects` is `forward` or `full` (oracle.md)."""
+    """One step of one chain. `state` is None at step 0; `aspects` is `forward` or `full`
+    (oracle.md), or `mixed`: full in a share of the steps that the engine chooses."""
 
     seed: int
     chain: int

@@ -32,6 +32,10 @@ TRIES = 20
 MOST_MUTATIONS = 3
 """Mutations of one step before it executes, drawn from one to this many."""
 
+FULL_SHARE = 0.25
+"""Share of `mixed` steps that compare gradients as well: a backward pass is a compile of its own, and most
+of what breaks a backward kernel breaks a forward one."""
+
 ENDINGS = {Kind.EXCEPTION: Ending.EXCEPTION, Kind.CRASH: Ending.SIGNAL, Kind.HANG: Ending.TIMEOUT}
 """How the script of a sighting ends where that is not its assertion."""
 
@@ -156,6 +160,8 @@ class FlowMut:
     def step(self, task: StepTask, announce: Announce) -> StepOutcome:
         """One mutant, executed and examined."""
         rng = Random(f"{task.seed}/{task.chain}/{task.step}")
+        if task.aspects == "mixed":
+            task = replace(task, aspects="full" if rng.random() < FULL_SHARE else "forward")
         counts: Counter[str] = Counter()
         base = from_json(task.state) if task.state else start(rng, task.aspects)
         found = find(base, rng, counts)

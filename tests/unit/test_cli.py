@@ -53,7 +53,7 @@ def assert_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], co
         (["run", "--workers", "many"], ["--workers"]),
         (["run", "--workers", "0"], ["--workers", "0"]),
         (["run", "--seed", "-1"], ["--seed"]),
-        (["run", "--aspects", "backward"], ["--aspects", "'forward' or 'full'"]),
+        (["run", "--aspects", "backward"], ["--aspects", "'forward', 'full' or 'mixed'"]),
         (["run", "--publish-down-to", "ugly"], ["--publish-down-to", "'ugly'"]),
         (["run", "--engine", "flow"], ["--engine", "'flow'", "flowmut"]),
         (["run", "--build", "nightly"], ["--build", "'nightly'"]),
