@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fuzzers.flowmut.claim import Claim, claim_from_json
 from fuzzers.flowmut.edge import FLOATING
 from fuzzers.flowmut.layout import INDENT, WIDTH, fits, lay_out
+from fuzzers.flowmut.legality import Rejection, fake_run
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Program
 from fuzzers.flowmut.source import (
@@ -137,11 +138,10 @@ def _compare(scene: _Scene, actual: str = "actual", expected: str = "expected") 
 
 
 def _of_output(scene: _Scene) -> list[str]:
-    wide = ".double()" if scene.claim.aspect == Aspect.OUTCOME else ""
     return [
         *scene.setting(),
-        f"expected = {scene.pick(f'f({scene.args})')}{wide}",
-        f"actual = {scene.pick(f'{scene.compiled}({scene.args})')}{wide}",
+        f"expected = {scene.pick(f'f({scene.args})')}",
+        f"actual = {scene.pick(f'{scene.compiled}({scene.args})')}",
         *_compare(scene),
     ]
 
@@ -281,11 +281,20 @@ BY_ASPECT: dict[str, Ending] = {
 """Forms of their own, looked up in this order before the place decides."""
 
 
+def _of_outcome(program: Program, claim: Claim) -> Claim:
+    """A claim about the outcome, with a comparison that suits the result's dtype."""
+    place = claim.where if claim.where != "output" or program.outputs else "input"
+    states = fake_run(program)
+    names = program.outputs if place == "output" else [i.name for i in program.inputs]
+    if place != "grad" and not isinstance(states, Rejection) and not states[names[claim.index]].floating:
+        return replace(claim, where=place, rtol=None)
+    return replace(claim, where=place, rtol=claim.rtol or LOOSE, atol=claim.atol or LOOSE)
+
+
 def script(program: Program, claim: Claim) -> str:
     """The whole reproducer: imports, function, inputs, the two calls, the assertion."""
     if claim.aspect == Aspect.OUTCOME:
-        place = claim.where if claim.where != "output" or program.outputs else "input"
-        claim = replace(claim, where=place, rtol=claim.rtol or LOOSE, atol=claim.atol or LOOSE)
+        claim = _of_outcome(program, claim)
     scene = _Scene(program, claim, input_names(program), mutated_inputs(program))
     ending = BY_KIND.get(claim.kind) or BY_ASPECT.get(claim.aspect) or BY_PLACE[claim.where]
     function = function_source(program)

@@ -47,9 +47,14 @@ def start(rng: Random, aspects: str) -> Program:
     cut = replace(tidy(window(seed, rng.choice(seed.nodes).name, states)), seed=rng.randrange(100))
     if aspects != "full":
         return cut
-    wanting = tuple(replace(i, requires_grad=i.dtype in FLOATING) for i in cut.inputs)
-    tracked = replace(cut, inputs=wanting)
-    return tracked if judge(tracked, Counter()) is not None else cut
+    wanting = tracked(cut)
+    return wanting if judge(wanting, Counter()) is not None else cut
+
+
+def tracked(program: Program) -> Program:
+    """The program with every floating input wanting a gradient."""
+    wanting = tuple(replace(i, requires_grad=i.dtype in FLOATING) for i in program.inputs)
+    return replace(program, inputs=wanting)
 
 
 def find(base: Program, rng: Random, counts: Counter[str]) -> Mutant | None:
@@ -87,6 +92,8 @@ def claim_of(difference: Difference, program: Program) -> Claim:
     """The oracle's difference as the emitter asserts it. The oracle counts gradients over all inputs, the
     emitter over those that want one."""
     where = difference.where.split()[0]
+    if str(difference.detail.get("expected")).startswith("backward"):
+        where = "grad"
     where = where if where in ("output", "input", "grad") else "output"
     index = max(difference.index, 0)
     if where == "grad":
@@ -123,8 +130,7 @@ def sighting(difference: Difference, program: Program, detail: Json) -> Sighting
     """The difference, ready to be handed over. What the oracle saw when it let every floating input want a
     gradient is shown by a program whose inputs do."""
     if difference.detail.get("phase") == "gradient":
-        wanting = tuple(replace(i, requires_grad=i.dtype in FLOATING) for i in program.inputs)
-        program = replace(program, inputs=wanting)
+        program = tracked(program)
     claim = claim_of(difference, program)
     return Sighting(
         kind=difference.kind,

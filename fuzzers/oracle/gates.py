@@ -15,6 +15,7 @@ import torch
 from fuzzers.oracle import bounds, indices, nonfinite, not_bugs, open_contracts
 from fuzzers.oracle.case import Case, Drop
 from fuzzers.oracle.compare import Raw, beyond_tolerance
+from fuzzers.oracle.execution import observe
 from fuzzers.oracle.float64 import DECISION, TIES, ZERO_SIGN, Tracked
 from fuzzers.oracle.lanes import inexact
 from fuzzers.oracle.thresholds import EAGER_FACTOR, LOW_PRECISION, NO_REFERENCE_FACTOR
@@ -40,8 +41,17 @@ def no_bug(case: Case, raw: Raw) -> Raw | Drop:
     if raw.kind is Kind.ACCEPTS_INVALID:
         reason = not_bugs.excuse(not_bugs.EAGER_RAISES, raw.expected)
     else:
-        reason = not_bugs.excuse(not_bugs.COMPILED_RAISES, raw.actual)
+        reason = not_bugs.excuse(not_bugs.COMPILED_RAISES, raw.actual) or _no_backward(case)
     return Drop(reason) if reason else raw
+
+
+def _no_backward(case: Case) -> str:
+    """Compiling traces the backward pass ahead of time. Where eager's own would raise (no derivative, a
+    saved tensor overwritten), eager returns only because nobody asked for it yet."""
+    if not any(case.inputs.requires_grad):
+        return ""
+    seen = observe(case.fn, case.inputs, case.seed, gradients=True)
+    return "eager has no backward either" if seen.backward_raised is not None else ""
 
 
 def open_by_contract(case: Case, raw: Raw) -> Raw | Drop:

@@ -22,8 +22,6 @@ COMPILED_RAISES: tuple[Rule, ...] = (
         ),
     ),
     ("documented-limit", re.compile(r"^(UserError|UnsupportedFakeTensorException):|double backward", re.M)),
-    # Eager returns only because nobody asked for a backward pass, which would raise the same.
-    ("autograd misuse", re.compile(r"needed for gradient computation has been modified by an inplace")),
     ("recompile-limit", re.compile(r"RecompileLimit|[Rr]ecompile.limit|FailOnRecompile")),
     ("no-compiler", re.compile(r"\b(InvalidCxxCompiler|TritonMissing|GPUTooOldForTriton)\b")),
     (

@@ -244,3 +244,18 @@ def test_out_of_memory_is_excused() -> None:
     error = RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes")
     assert excuse(COMPILED_RAISES, error) == "out-of-memory"
     assert excuse(COMPILED_RAISES, MemoryError()) == "out-of-memory"
+
+
+@pytest.mark.parametrize(
+    ("fn", "reason"),
+    [(lambda x: x // 2, "eager has no backward either"), (lambda x: x.exp(), "")],
+    ids=["no derivative", "a derivative"],
+)
+def test_a_compiler_that_cannot_trace_the_backward_either(fn: Any, reason: str) -> None:
+    def raising(*args: Any) -> Any:
+        raise RuntimeError("tracing the backward failed")
+
+    report = examine(
+        fn, (torch.ones(3, requires_grad=True),), compiler=lambda fn, **_: raising, aspects="forward"
+    )
+    assert report.dropped == reason and bool(report.differences) == (not reason)
