@@ -70,6 +70,8 @@ def applied(node: ast.AST) -> str:
     match node:
         case ast.Call():
             return called(node)
+        case ast.UnaryOp(operand=ast.Constant()):
+            return ""  # a negative number is no operator
         case ast.BinOp(op=op) | ast.UnaryOp(op=op) | ast.AugAssign(op=op):
             return OPERATORS.get(type(op), "")
         case ast.Compare(ops=[op]):
@@ -138,7 +140,7 @@ def _nested(node: ast.expr, shown: dict[str, str], leaf: str) -> str:
             inner = _joined([left, right], shown, leaf)
         case ast.Compare(left=left, comparators=[right]):
             inner = _joined([left, right], shown, leaf)
-        case ast.UnaryOp(operand=operand):
+        case ast.UnaryOp(operand=operand) if not isinstance(operand, ast.Constant):
             inner = _joined([operand], shown, leaf)
         case ast.Subscript(value=owner):
             inner = _joined([owner], shown, leaf)

@@ -1,7 +1,8 @@
 """What every engine must do: the contract of `fuzzers.engine`, on each engine that is listed.
 
-A new engine is added to `fuzzers.engines.ENGINES` and to nothing here. Steps run in forked children, as in
-a worker, because they may crash and because a step must not depend on what ran before it in its process.
+A new engine is added to `fuzzers.engines.ENGINES` and to nothing here. Steps run in children of a clean
+server process, as in a worker: they may crash, they must not depend on what ran before them, and a child
+forked from a process that has run operators on several threads would hang.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import multiprocessing
 import os
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
@@ -23,41 +26,55 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(600)]
 
 STEPS = 3
 
+SERVER = multiprocessing.get_context("forkserver")
 
-def forked(job: Callable[[], Any]) -> Any:
-    """The JSON-able result of `job`, run in a child."""
-    source, sink = os.pipe()
-    if (child := os.fork()) == 0:
-        os.close(source)
-        try:
-            with os.fdopen(sink, "w") as out:
-                json.dump(job(), out)
-        finally:
-            os._exit(0)
-    os.close(sink)
-    with os.fdopen(source) as answer:
-        text = answer.read()
-    os.waitpid(child, 0)
-    assert text, "the child died"
-    return json.loads(text)
+
+def _answer(job: Callable[..., Any], args: tuple[Any, ...], sink: Connection) -> None:
+    logging.disable(logging.CRITICAL)
+    sink.send(json.dumps(job(*args)))
+
+
+def apart(job: Callable[..., Any], *args: Any) -> Any:
+    """The JSON-able result of a job, run in a process of its own."""
+    source, sink = SERVER.Pipe(duplex=False)
+    child = SERVER.Process(target=_answer, args=(job, args, sink))
+    child.start()
+    sink.close()
+    try:
+        return json.loads(source.recv())
+    except EOFError:
+        pytest.fail("the step's process died")
+    finally:
+        child.join()
+
+
+def _step(engine: str, task: StepTask) -> Json:
+    """One step: what was announced, and the outcome, as a worker would pass them on."""
+    announced: list[Sighting] = []
+    outcome: StepOutcome = load(engine).step(task, announced.append)
+    return {"announced": [encode(s) for s in announced], "outcome": encode(outcome)}
+
+
+def _compiled_before_a_fatal_announcement(engine: str, task: StepTask) -> list[str]:
+    import torch
+
+    compiled: list[str] = []
+    real = torch.compile
+    torch.compile = lambda *a, **k: compiled.append("compile") or real(*a, **k)
+
+    def announce(sighting: Sighting) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        load(engine).step(task, announce)
+    except KeyboardInterrupt:
+        return compiled
+    return ["the announcement was swallowed"]
 
 
 def taken(engine: Engine, task: StepTask) -> Json:
-    """One step: what was announced, and the outcome, as a worker would pass them on."""
-
-    def job() -> Json:
-        announced: list[Sighting] = []
-        order: list[str] = []
-        logging.disable(logging.CRITICAL)
-
-        def announce(sighting: Sighting) -> None:
-            announced.append(sighting)
-            order.append("announced")
-
-        outcome: StepOutcome = engine.step(task, announce)
-        return {"announced": [encode(s) for s in announced], "outcome": encode(outcome)}
-
-    answer: Json = forked(job)
+    """One step in a process of its own."""
+    answer: Json = apart(_step, engine.name, task)
     return answer
 
 
@@ -126,24 +143,7 @@ def test_it_announces_before_executing(engine: Engine, chain: list[tuple[StepTas
     """An announcement that dies leaves nothing compiled behind it."""
     task = next(t for t, answer in chain if answer["announced"])
 
-    def job() -> list[str]:
-        logging.disable(logging.CRITICAL)
-        import torch
-
-        compiled: list[str] = []
-        real = torch.compile
-        torch.compile = lambda *a, **k: compiled.append("compile") or real(*a, **k)  # type: ignore[assignment]
-
-        def announce(sighting: Sighting) -> None:
-            raise KeyboardInterrupt
-
-        try:
-            engine.step(task, announce)
-        except KeyboardInterrupt:
-            return compiled
-        return ["the announcement was swallowed"]
-
-    assert forked(job) == []
+    assert apart(_compiled_before_a_fatal_announcement, engine.name, task) == []
 
 
 def test_an_announced_script_is_a_reproducer(chain: list[tuple[StepTask, Json]]) -> None:

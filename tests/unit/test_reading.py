@@ -41,6 +41,12 @@ def test_in_place_variants_are_the_same_operator() -> None:
     )
 
 
+def test_a_negative_number_is_no_operator() -> None:
+    script = of("    return (x + -8).abs().argmax(dim=1)")
+    assert reading.operators(script) == ("abs", "add", "argmax")
+    assert reading.sketch(script) == "argmax(abs(add(float32)))"
+
+
 def test_dtypes() -> None:
     assert reading.dtypes(KNOWN) == ("uint8",)
     assert reading.dtypes(of("    return x")) == ("float32",)
