@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     )
     aspects: Literal["forward", "full", "mixed"] = Field(
         default="mixed",
-        description="What is compared: `full`, `forward` (no gradients), or `mixed`: full in one step of four.",
+        description="What is compared: `full`, `forward` (no gradients) or `mixed` (one step of four full).",
     )
     engine_path: Path | None = Field(
         default=None, description="Folder that an engine named `module:attribute` is imported from."
