@@ -190,8 +190,8 @@ def _samples() -> Program:
     after = b.node("narrow", sound, dim=1, start=1, length=32)
     step = b.node("sub", after, before)
     negative = b.node("lt", step, b.input(dtype="int16", fill="zeros"))
-    size = b.node("clamp", b.node("abs", step), min=0, max=90)
-    code = b.node("bitwise_not", b.node("to", b.node("shift_right_scalar", size, value=1), dtype="uint8"))
+    size = b.node("clamp", b.node("to", b.node("abs", step), dtype="uint8"), min=0, max=90)
+    code = b.node("bitwise_not", b.node("shift_right_scalar", size, value=1))
     flipped = b.node(
         "where", code, negative, b.node("bitwise_xor", code, b.input(dtype="uint8", fill="full", low=64))
     )
