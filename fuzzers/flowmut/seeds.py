@@ -177,9 +177,8 @@ def _unpacked() -> Program:
     peak = b.node("amax", size, dim=1, keepdim=True)
     ratio = b.node("floor_divide", squared, b.node("clamp", peak, min=1, max=8))
     total = b.node("sum", squared, dim=1)
-    best = b.node("argmax", size, dim=1)
     scaled = b.node("mul", b.node("to", squared, dtype="float32"), b.input(6, 1, fill="positive"))
-    return b.program("unpacked", (scaled, ratio, total, best))
+    return b.program("unpacked", (scaled, ratio, total))
 
 
 def _samples() -> Program:
