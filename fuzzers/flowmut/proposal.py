@@ -22,10 +22,10 @@ from fuzzers.flowmut.record import Refused, States, record
 from fuzzers.flowmut.values import state_of, suits
 from fuzzers.flowmut.window import window, writes
 
-LARGEST = 16
+LARGEST = 12
 """Nodes beyond which a program is cut to a window again."""
 
-MOST_OUTPUTS = 8
+MOST_OUTPUTS = 6
 """Outputs beyond which the last ones are no longer returned: each one may cost a kernel."""
 
 MOST_ELEMENTS = 1 << 16

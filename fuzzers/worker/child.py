@@ -74,6 +74,8 @@ def _confine(request: Request, place: Place) -> None:
     if place.folder is not None:
         # The precompiled header's folder was fixed when the framework was imported, so it stays shared.
         os.environ["TMPDIR"] = tempfile.tempdir = place.folder
+        # Kernels are built in place: what a killed child left half written would fail in the next one.
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = f"{place.folder}/inductor"
         os.chdir(place.folder)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
