@@ -3,8 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.complete
-BUDGET ?= 4m
-TRIAGE_BUDGET ?= 7m
+BUDGET ?= 5m
+TRIAGE_BUDGET ?= 6m
 OUT ?= out
 
 .PHONY: setup run test check format clean

@@ -9,7 +9,7 @@ that a program of nine nodes costs, C++ takes two thirds, most of it before the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -17,7 +17,6 @@ from fuzzers.flowmut import rewrite
 from fuzzers.flowmut.edge import EdgeState
 from fuzzers.flowmut.legality import guard
 from fuzzers.flowmut.mutations.declaration import Apply, Draft, Site
-from fuzzers.flowmut.mutations.dtypes import SMALL
 from fuzzers.flowmut.mutations.swaps import draw_operator
 from fuzzers.flowmut.operators.declaration import Operator
 from fuzzers.flowmut.program import Program
@@ -27,35 +26,35 @@ from fuzzers.flowmut.window import writes
 BRANCHES = 4
 """Results of one fan; each may cost a store, seldom a kernel of its own."""
 
-DEPTH = 2
-"""Operators of a branch: pairs of neighbours are where lowerings and fusions meet."""
+TINY = ("uint8", "int8", "int16", "bool")
+"""What vectorised kernels widen and narrow by hand; half types too, but there the compiler may differ."""
+
+Kind = Callable[[Operator], bool]
 
 
-def fan_out(holds: Callable[[Operator], bool], narrow: bool = False) -> Apply:
-    """Up to BRANCHES chains of up to DEPTH drawn operators on the edge, all returned; with `narrow`, on
-    the edge cast to a drawn small dtype."""
+def fan_out(*kinds: Kind, narrow: bool = False) -> Apply:
+    """Up to BRANCHES chains of drawn operators on the edge, one of each of `kinds` in turn, all returned;
+    with `narrow`, on the edge cast to a drawn tiny dtype."""
 
     def apply(site: Site, rng: Random) -> Program | None:
         draft = Draft(site)
         root, state = site.name, site.state
         if narrow:
-            root = draft.add("to", site.name, dtype=rng.choice([d for d in SMALL if d != state.dtype]))
+            root = draft.add("to", site.name, dtype=rng.choice([d for d in TINY if d != state.dtype]))
             if (cast := _seen(draft, root)) is None:
                 return None
             state = cast
-        grown = (_branch(draft, root, state, rng, holds) for _ in range(BRANCHES))
+        grown = (_branch(draft, root, state, rng, kinds) for _ in range(BRANCHES))
         ends = [end for end in grown if end is not None]
         return draft.grow(*ends) if len(ends) > 1 else None
 
     return apply
 
 
-def _branch(
-    draft: Draft, root: str, state: EdgeState, rng: Random, holds: Callable[[Operator], bool]
-) -> str | None:
+def _branch(draft: Draft, root: str, state: EdgeState, rng: Random, kinds: Sequence[Kind]) -> str | None:
     """The end of a new branch on `root`; None when not one operator could be put there."""
     end = root
-    for _ in range(DEPTH):
+    for holds in kinds:
         nodes, inputs = len(draft.nodes), len(draft.inputs)
         made = draw_operator(draft, end, state, rng, holds)
         if made is None:

@@ -251,14 +251,22 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("delete operator", OPERATOR, DELETE, swaps.delete_operator, (has.a_node,), 2),
     Mutation("reverse arguments", OPERATOR, REWIRE, swaps.reverse_arguments, (has.arity(2),), 2),
     # many operators at once
-    Mutation("fan out", SUBGRAPH, INSERT, fans.fan_out(swaps.anything), (has.not_empty,), 14),
+    Mutation("fan out", SUBGRAPH, INSERT, fans.fan_out(swaps.anything), (has.not_empty,), 12),
     Mutation(
         "narrow and fan out",
         SUBGRAPH,
         INSERT,
         fans.fan_out(swaps.anything, narrow=True),
         (has.not_empty,),
-        14,
+        12,
+    ),
+    Mutation(
+        "narrow, compute and reduce",
+        SUBGRAPH,
+        INSERT,
+        fans.fan_out(swaps.family("elementwise"), swaps.family("reduction"), narrow=True),
+        (has.not_empty,),
+        10,
     ),
     # edges and subgraphs
     Mutation("rewire", TENSOR, REWIRE, graphs.rewire, (has.read,), 2),
