@@ -86,7 +86,7 @@ def test_an_unknown_variable_names_the_right_one(monkeypatch: pytest.MonkeyPatch
 def test_a_wrong_value_names_where_it_came_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_refused({"budget": "ten"}, "--budget", "'ten'", "90s, 10m or 1h")
     monkeypatch.setenv("NIGHTFUZZ_ASPECTS", "backward")
-    assert_refused({}, "NIGHTFUZZ_ASPECTS", "'backward'", "'forward' or 'full'")
+    assert_refused({}, "NIGHTFUZZ_ASPECTS", "'backward'", "'forward', 'full' or 'mixed'")
     monkeypatch.delenv("NIGHTFUZZ_ASPECTS")
     (folder / "nightfuzz.toml").write_text("workers = 0\n")
     assert_refused({}, "workers in nightfuzz.toml", "0", "greater than or equal to 1")
