@@ -130,6 +130,8 @@ class _Line:
         early = fingerprint.signature(traits(suspect, confirmed, confirmed.place, (), ()))
         if confirmed.slip.kind in fingerprint.BY_MESSAGE and self.store.finding(early) is not None:
             return self._done(suspect, early, {"script": suspect.script})
+        if self.over():
+            return self._keep(suspect, status=Status.DEFERRED, reason="confirmed; out of budget to reduce it")
         seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
         shortened = self._stage(
             suspect,
@@ -161,8 +163,10 @@ class _Line:
         )
 
     def _reducing_over(self) -> Callable[[], bool]:
+        """A reduction that has begun gets its own time, whatever is left of the whole: what it would be
+        cut to is a finding that nobody wants to read."""
         end = self.clock() + self.allowance.reduce_seconds
-        return lambda: self.over() or self.clock() >= end
+        return lambda: self.allowance.stopped() or self.clock() >= end
 
     def _stage(self, suspect: Suspect, name: str, kind: type[T], work: Callable[[], T]) -> T:
         """The result of a stage: what a triage before wrote down, or by doing it now and writing it down."""

@@ -183,13 +183,26 @@ def test_a_budget_defers_the_rest_and_the_next_triage_goes_on(tmp_path: Path) ->
         store,
         Asker(build, Limits()),
         build.fresh,
-        Allowance(seconds=2.0, reduce_seconds=0.5),
+        Allowance(seconds=3.0, reduce_seconds=0.5),
         clock=lambda: next(ticks),
     )
     assert (len(result.new), len(result.deferred)) == (1, 1)
     assert only_finding(store).suspect.kind is Kind.WRONG, "the worst goes first"
     assert len(run(store).new) == 1
     assert store.pending() == []
+
+
+def test_what_cannot_be_reduced_any_more_waits_confirmed(tmp_path: Path) -> None:
+    suspect = toy_build.suspect(Kind.WRONG, "wxa")
+    store = store_of(tmp_path, suspect)
+    build = toy_build.ToyBuild()
+    ticks = itertools.count()
+    result = triage(
+        store, Asker(build, Limits()), build.fresh, Allowance(seconds=2.0), clock=lambda: next(ticks)
+    )
+    assert result.deferred == (suspect.id,)
+    assert set(store.state(suspect.id).stages) == {"confirm"}
+    assert len(run(store).new) == 1
 
 
 class KilledError(BaseException):
