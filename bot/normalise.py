@@ -121,6 +121,13 @@ RULES: tuple[Rule, ...] = (
         "While executing %<node>",
     ),
     Rule(
+        re.compile(r"‘([A-Za-z_][\w:]*)\([^’\n]*’"),
+        r"\1(...)",
+        "the function that g++ finds no match for names the bug, its arguments do not",
+        "no matching function for call to ‘min_propagate_nan(int&, unsigned char&)’",
+        "no matching function for call to min_propagate_nan(...)",
+    ),
+    Rule(
         re.compile(r"(?<![\w<])'[^'\n]*'|`[^`\n]*`|(?<![\w<])\"[^\"\n]*\"|‘[^’\n]*’"),
         "<quoted>",
         "what is quoted is a name that the program chose, or a value",
