@@ -121,8 +121,12 @@ class Campaign:
         # A number without a file is a chain that was killed in its first step, or whose file was cut.
         self._next_chain = max(self._chains, default=-1) + 1
         begun = [self._chains.setdefault(number, Chain(number)) for number in range(self._next_chain)]
-        self._waiting = [chain.chain for chain in begun if not chain.done]
-        self._steps = self._tally.steps
+        # What a killed controller had begun comes first and is counted already, so that a budget of
+        # candidates cannot run out before it: it would stay without an end.
+        owed = [chain for chain in begun if not chain.done]
+        self._waiting = [chain.chain for chain in sorted(owed, key=lambda chain: not chain.interrupted)]
+        self._owed = {chain.chain for chain in owed if chain.interrupted}
+        self._steps = self._tally.steps + len(self._owed)
         self._write(Over.RUNNING)
 
     def _count_interruptions(self) -> None:
@@ -159,7 +163,7 @@ class Campaign:
         with self._pool.borrow() as worker:
             while not self._halt.is_set():
                 with self._lock:
-                    if self._spent():
+                    if self._spent(self._waiting[0] if self._waiting else None):
                         return
                     chain = self._chains[self._waiting.pop(0)] if self._waiting else self._new_chain()
                 self._run_chain(worker, chain)
@@ -173,9 +177,12 @@ class Campaign:
     def _run_chain(self, worker: Worker, chain: Chain) -> None:
         while not chain.done:
             with self._lock:
-                if self._halt.is_set() or self._spent():
+                if self._halt.is_set() or self._spent(chain.chain):
                     return
-                self._steps += 1
+                if chain.chain in self._owed:
+                    self._owed.remove(chain.chain)
+                else:
+                    self._steps += 1
             journal = self.progress.journal(chain.chain, chain.step)
             done = self._take_step(worker, chain, journal)
             if done is None:
@@ -283,9 +290,10 @@ class Campaign:
     def _out_of_time(self) -> bool:
         return self._elapsed() + self._startup >= self._budget.seconds
 
-    def _spent(self) -> bool:
+    def _spent(self, chain: int | None) -> bool:
+        """Whether the budget has no room for the next step of this chain (None: of a new one)."""
         most = self._budget.candidates
-        return self._out_of_time() or (most is not None and self._steps >= most)
+        return self._out_of_time() or (most is not None and self._steps >= most and chain not in self._owed)
 
     def _record(self, over: Over) -> Record:
         return Record(

@@ -254,11 +254,19 @@ def _died(request: Request, began: float, why: str) -> Reply:
 
 class Pool:
     """`size` workers on one build, sharing a folder. Usable from any number of threads; each worker does
-    one job at a time. `with` starts all workers at once and ends them."""
+    one job at a time. `with` starts all workers at once and ends them. Cold ones import no framework."""
 
-    def __init__(self, build: Build, size: int, folder: Path, *, extra: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        build: Build,
+        size: int,
+        folder: Path,
+        *,
+        cold: bool = False,
+        extra: dict[str, str] | None = None,
+    ) -> None:
         self.build, self.size, self.folder = build, size, folder
-        self._workers = [Worker(build, folder, extra=extra) for _ in range(size)]
+        self._workers = [Worker(build, folder, cold=cold, extra=extra) for _ in range(size)]
         self._idle: LifoQueue[Worker] = LifoQueue()
 
     @property

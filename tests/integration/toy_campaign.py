@@ -11,16 +11,13 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import LifoQueue
 
 from bot.campaign import Campaign
 from bot.record import Record, campaign_id
 from bot.steps import Spec, suspect
 from bot.store import Store
-from bot.target import Worker
+from bot.target import Pool
 from fuzzers.engine import Announce, Sighting, StepOutcome, StepStatus, StepTask
 from fuzzers.records import Aspect, Budget, Build, Ending, Expect, Json, Kind, Limits
 
@@ -81,38 +78,6 @@ class ToyCampaignEngine:
 ENGINE = ToyCampaignEngine()
 
 
-class ColdPool:
-    """As `bot.target.Pool`, of workers that have imported nothing."""
-
-    def __init__(self, build: Build, size: int, folder: Path) -> None:
-        self.size = size
-        path = {"PYTHONPATH": f"{folder.resolve() / 'tree'}:{TREE}"}
-        self.workers = [Worker(build, folder, cold=True, extra=path) for _ in range(size)]
-        self._idle: LifoQueue[Worker] = LifoQueue()
-        for worker in self.workers:
-            self._idle.put(worker)
-
-    @property
-    def restarts(self) -> int:
-        return sum(worker.restarts for worker in self.workers)
-
-    @property
-    def pids(self) -> list[int]:
-        return [worker.pid for worker in self.workers if worker.pid is not None]
-
-    @contextmanager
-    def borrow(self) -> Iterator[Worker]:
-        worker = self._idle.get()
-        try:
-            yield worker
-        finally:
-            self._idle.put(worker)
-
-    def close(self) -> None:
-        for worker in self.workers:
-            worker.close()
-
-
 def this_build() -> Build:
     """Enough of a build for cold workers in the interpreter that runs the tests."""
     return Build("torch", "0", "cpu", "", sys.executable, "")
@@ -132,11 +97,10 @@ def campaign(out: Path, seed: int) -> Campaign:
 
 def run(out: Path, seed: int, candidates: int, size: int = 2) -> Record:
     """Run, or go on with, that campaign until it has taken so many steps."""
-    pool = ColdPool(this_build(), size, out / "cache")
-    try:
+    cache = out / "cache"
+    path = {"PYTHONPATH": f"{cache.resolve() / 'tree'}:{TREE}"}
+    with Pool(this_build(), size, cache, cold=True, extra=path) as pool:
         return campaign(out, seed).run(pool, Budget(600.0, candidates))
-    finally:
-        pool.close()
 
 
 def expected_suspects(seed: int, steps: list[tuple[int, int]]) -> dict[str, tuple[int, int]]:

@@ -321,6 +321,17 @@ def test_a_chain_that_was_killed_in_its_first_step_is_begun_again(out: Path) -> 
     assert pool.began == [(1, 0), (1, 1), (1, 2), (1, 3)]
 
 
+def test_what_a_killed_controller_had_begun_comes_before_the_budget_is_used(out: Path) -> None:
+    run(out, fine, candidates=2)
+    progress = campaign(out).progress
+    (progress.journals / "000002-0000.json").write_text(text(a_sighting("(2, 0)\n")))
+    progress.save(Chain(2))
+    pool = ToyPool(fine)
+    campaign(out).run(pool, Budget(60.0, 3))
+    assert pool.began == [(2, 0)]
+    assert journals(out) == []
+
+
 def test_a_campaign_record_cut_in_half_costs_only_the_times(out: Path) -> None:
     run(out, candidates=5)
     (out / "campaigns" / CAMPAIGN / "campaign.json").write_text('{"id": ')
