@@ -32,6 +32,7 @@ from bot.record import Over, Record, campaign_id, read_record
 from bot.render import render
 from bot.retest import Retested, retest
 from bot.settings import Settings
+from bot.states import Trial, Tried
 from bot.steps import Spec
 from bot.store import Store
 from bot.target import Pool, Worker, probe
@@ -98,7 +99,9 @@ class Session:
     def run(self, *, fresh: bool = False, triaging: bool = True) -> Outcome:
         """A campaign of every engine, then triage and issues."""
         records = tuple(self._campaign(engine, fresh) for engine in self.settings.engine)
-        self.store.record_build(self.build, {"tested_at": utc_now(), "campaigns": [r.id for r in records]})
+        for record in records:
+            if record.over is not Over.STOPPED:
+                self.store.record_trial(trial(record))
         if not triaging:
             return self._untriaged(records, "--no-triage was given")
         if self.stop.is_set():
@@ -227,6 +230,25 @@ def about(build: Build, engine: str, settings: Settings, pool: Pool) -> Spec:
         build=build,
         seed=settings.seed,
         aspects=settings.aspects,
+    )
+
+
+def trial(record: Record) -> Trial:
+    """What the ledger keeps of a campaign."""
+    spec, build = record.spec, record.spec.build
+    outcome = Tried.CAMPAIGN_FAILED if record.over is Over.FAILED else Tried.TESTED
+    return Trial(
+        framework=build.framework,
+        version=build.version,
+        variant=build.variant,
+        python=build.python,
+        git_sha=build.git_sha,
+        engine=spec.engine,
+        revision=spec.revision,
+        outcome=outcome,
+        at=record.updated_at,
+        campaign=record.id,
+        reason=REASONS[record.over],
     )
 
 

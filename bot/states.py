@@ -38,9 +38,42 @@ class TriageState:
     schema: int = SCHEMA
 
 
+class Tried(StrEnum):
+    """What became of testing a build with an engine."""
+
+    TESTED = "tested"
+    NO_NEW_BUILD = "no-new-build"
+    """The channel had nothing that was not tested; the build is the newest one it had."""
+    INSTALL_FAILED = "install-failed"
+    CAMPAIGN_FAILED = "campaign-failed"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One engine's trial of one build. `reason` says why a failed one failed; `campaign` is its id."""
+
+    framework: str
+    version: str
+    variant: str
+    python: str
+    git_sha: str
+    engine: str
+    revision: str
+    outcome: Tried
+    at: str
+    campaign: str = ""
+    reason: str = ""
+
+    @property
+    def key(self) -> str:
+        """What makes it that trial: another engine revision tests a build anew."""
+        parts = (self.framework, self.version, self.variant, self.python, self.git_sha[:12])
+        return " ".join((*parts, self.engine, self.revision))
+
+
 @dataclass(frozen=True)
 class Ledger:
-    """The builds that campaigns have run on: `<build name> <git sha>` to what is known of the last one."""
+    """The builds that campaigns have run on, by `Trial.key`."""
 
-    builds: dict[str, Json] = field(default_factory=dict)
+    builds: dict[str, Trial] = field(default_factory=dict)
     schema: int = SCHEMA

@@ -22,8 +22,8 @@ from bot import wire
 from bot.errors import UserMistake
 from bot.files import is_leftover, locked, utc_now, write_atomically
 from bot.merge import merge_findings, merge_states
-from bot.states import UNFINISHED, Ledger, TriageState
-from fuzzers.records import Build, Finding, Json, Suspect
+from bot.states import UNFINISHED, Ledger, TriageState, Trial
+from fuzzers.records import Finding, Json, Suspect
 
 T = TypeVar("T")
 
@@ -137,13 +137,12 @@ class Store:
         path = self.root / "ledger.json"
         return (self._read(Ledger, path) if path.exists() else None) or Ledger()
 
-    def record_build(self, build: Build, facts: Json) -> None:
-        """Note that `build` was tested; `facts` (JSON) replaces what was noted before."""
+    def record_trial(self, trial: Trial) -> None:
+        """Note what became of testing a build; replaces what was noted of the same trial before."""
         path = self.root / "ledger.json"
         with locked(self._lock):
             known = (self._parsed(Ledger, path) if path.exists() else None) or Ledger()
-            builds = {**known.builds, f"{build.name} {build.git_sha[:12]}".strip(): facts}
-            write_atomically(path, wire.text(replace(known, builds=builds)))
+            write_atomically(path, wire.text(replace(known, builds={**known.builds, trial.key: trial})))
 
     # Merging
 

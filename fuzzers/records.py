@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the JSON form of every record below; a reader refuses a newer one."""
 
 Json = dict[str, Any]
@@ -183,7 +183,10 @@ class Finding:
     """A suspect that survived triage. `signature` names the bug; `state` is `open` or `gone`.
 
     `rungs` maps each backend of the ladder to how the script ended under it; `operators` are those of
-    the reduced program; `suspects` are the content hashes of all suspects that led here.
+    the reduced program; `suspects` are the content hashes of all suspects that led here. `culprits` are
+    the parts of the compiler without which the script is right, as `<subsystem>/<name>`. `aliases` are
+    other signatures that mean this finding (of an older version, or of findings joined to it); `near` are
+    signatures of findings that may be the same bug. `since` says what bisecting and older builds told.
     """
 
     signature: str
@@ -202,6 +205,12 @@ class Finding:
     verdicts: tuple[Json, ...] = ()
     first_seen: str = ""
     last_seen: str = ""
+    subsystem: str = ""
+    debug_name: str = ""
+    culprits: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    since: Json = field(default_factory=dict)
     detail: Json = field(default_factory=dict)
     schema: int = SCHEMA
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.errors import UserMistake
-from bot.states import Status, TriageState
+from bot.states import Status, TriageState, Trial, Tried
 from bot.store import Store
 from fuzzers.records import SCHEMA
-from tests.unit.made import BUILD, a_finding, a_suspect
+from tests.unit.made import a_finding, a_suspect
 
 
 class Told(list[str]):
@@ -171,9 +172,12 @@ def test_a_reproducer_that_a_person_edited_stays(store: Store) -> None:
 
 
 def test_the_ledger_keeps_the_last_word_on_each_build(store: Store) -> None:
-    store.record_build(BUILD, {"tested_at": "1"})
-    store.record_build(BUILD, {"tested_at": "2"})
-    assert store.ledger().builds == {"torch 2.13.0+cpu cf30153c": {"tested_at": "2"}}
+    first = Trial("torch", "2.13.0", "cpu", "3.11", "cf30153c", "flowmut", "1", Tried.CAMPAIGN_FAILED, "1")
+    store.record_trial(first)
+    store.record_trial(replace(first, outcome=Tried.TESTED, at="2"))
+    store.record_trial(replace(first, revision="2", at="3"))
+    kept = store.ledger().builds.values()
+    assert [(t.revision, t.outcome) for t in kept] == [("1", "tested"), ("2", "campaign-failed")]
 
 
 def test_merging_takes_in_everything_once(store: Store, tmp_path: Path, told: Told) -> None:
