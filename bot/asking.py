@@ -8,11 +8,12 @@ that died or ran out of time while it ran a script is an answer: it is how the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from bot import wire
 from bot.errors import MachineryFailure
+from fuzzers.engine import Page
 from fuzzers.records import Ending, Json, Limits, Run
 from fuzzers.worker.protocol import Reply
 
@@ -43,6 +44,31 @@ class Judgement:
     report: Json | None = None
 
 
+@dataclass(frozen=True)
+class Ablation:
+    """How a script ended with some parts of the compiler switched off, and the parts (`<subsystem>/<name>`)
+    that the compiler was about to use, in the order of their first use; none when its process died."""
+
+    run: Run
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """What torch's own bisector blames: a backend, a subsystem of it, and one part. Each may be empty."""
+
+    backend: str
+    subsystem: str
+    debug_name: str
+
+
+ABLATION_GRACE = 10.0
+"""Seconds for a job of several runs beyond the limit of each: forking, and killing what went on too long."""
+
+BISECT_RUNS = 40
+"""The most runs that a bisector's job gets the time for: 17 were seen on a program of two operators."""
+
+
 class Asker:
     """Typed questions to the workers of one build, with one set of limits for scripts."""
 
@@ -68,11 +94,39 @@ class Asker:
         questions = [("script.judge", {"script": s, **common}) for s in scripts]
         return [_judgement(reply) for reply in self._ask(questions, limits)]
 
-    def candidates(self, engine: str, program: Json) -> list[Json]:
-        """Smaller programs, by the engine."""
-        return _listed(
-            self._value("engine.candidates", {"engine": engine, "program": program}), "programs", dict
-        )
+    def switches(self) -> tuple[str, ...]:
+        """The parts of the compiler that `ablations` can switch off besides those that a run lists."""
+        return tuple(_listed(self._value("compiler.switches", {}), "switches", str))
+
+    def ablations(
+        self, script: str, backend: str | None, without: Sequence[Sequence[str]], limits: Limits | None = None
+    ) -> list[Ablation]:
+        """How the script ends under a backend without each of some sets of parts. Each worker takes a share
+        of them in one job, so that kernels which the parts leave as they are get built once a worker."""
+        limits = limits or self.limits
+        shares = min(self.at_once, len(without))
+        answers: list[Ablation | None] = [None] * len(without)
+        common = {"script": script, "backend": backend, "seconds": limits.seconds}
+        asked = [[list(w) for w in without[share::shares]] for share in range(shares)]
+        most = replace(limits, seconds=limits.seconds * max(map(len, asked), default=0) + ABLATION_GRACE)
+        replies = self._ask([("script.ablate", {**common, "without": parts}) for parts in asked], most)
+        for share, reply in enumerate(replies):
+            answers[share::shares] = _ablations(reply, len(asked[share]))
+        return [answer for answer in answers if answer is not None]
+
+    def bisected(self, script: str, limits: Limits | None = None) -> Blamed:
+        """What torch's own bisector says of a script; it takes some twenty runs."""
+        limits = limits or self.limits
+        most = replace(limits, seconds=limits.seconds * BISECT_RUNS)
+        args = {"script": script, "seconds": limits.seconds}
+        return _record(Blamed, self._value("script.bisect", args, most))
+
+    def page(
+        self, engine: str, program: Json, start: int, count: int, hints: Sequence[Sequence[str]]
+    ) -> Page:
+        """Some of the smaller programs with their scripts, by the engine."""
+        args = {"program": program, "start": start, "count": count, "hints": [list(h) for h in hints]}
+        return _record(Page, self._value("engine.page", {"engine": engine, **args}))
 
     def scripts(self, engine: str, programs: Sequence[Json]) -> list[str]:
         """The script of each program."""
@@ -86,9 +140,10 @@ class Asker:
         value = self._value("engine.operators", {"engine": engine, "program": program})
         return tuple(_listed(value, "operators", str)), tuple(_listed(value, "dtypes", str))
 
-    def _value(self, job: str, args: Json) -> Json:
-        """The result of a job that runs no script: however else it ended, that is the machinery's failure."""
-        (reply,) = self._ask([(job, args)], None)
+    def _value(self, job: str, args: Json, limits: Limits | None = None) -> Json:
+        """The result of a job that runs no script in its own process: however else it ended, that is the
+        machinery's failure."""
+        (reply,) = self._ask([(job, args)], limits)
         if reply.ended is not Ending.OK or not isinstance(reply.value, dict):
             raise MachineryFailure(f"{job} ended {reply.ended}: {_why(reply)}")
         return reply.value
@@ -128,6 +183,22 @@ def _judgement(reply: Reply) -> Judgement:
         _record(Run, before) if before is not None else None,
         report if isinstance(report, dict) else None,
     )
+
+
+def _ablations(reply: Reply, number: int) -> list[Ablation]:
+    """A share's answers. Scripts run in processes of their own, so a job that died says nothing of them.
+    A job ends with the first script that does not end in time."""
+    if reply.ended is not Ending.OK:
+        reason = f"its job ended {reply.ended}: {_why(reply)}"
+        return [Ablation(Run(Ending.CANNOT_RUN, reason=reason))] * number
+    value = reply.value if isinstance(reply.value, dict) else {}
+    found = [_record(Ablation, one) for one in _listed(value, "ablations", dict)]
+    if len(found) == number:
+        return found
+    if not found or len(found) > number or found[-1].run.ending is not Ending.TIMEOUT:
+        raise MachineryFailure(f"a worker answered {len(found)} of {number} ablations")
+    skipped = Run(Ending.CANNOT_RUN, reason="not run: the one before it did not end in time")
+    return [*found, *[Ablation(skipped)] * (number - len(found))]
 
 
 def _record(kind: type[T], value: object) -> T:

@@ -21,6 +21,8 @@ from bot.target import probe
 
 FREE_GIB = 4.0
 """A precompiled header takes half a gibibyte, a day's kernels one or two."""
+CACHE_GIB = 12.0
+"""The largest environment, torch for CUDA, takes six gibibytes; its wheel is beside it while it is made."""
 MEMORY_GIB_A_WORKER = 1.5
 """A worker with torch takes 0.4 GiB, a compile in its child as much again, g++ the rest."""
 
@@ -44,14 +46,15 @@ class Check:
     remedy: str = ""
 
 
-def examine(interpreter: Path, out: Path) -> list[Check]:
-    """All checks, for this interpreter as the target and this output folder."""
+def examine(interpreter: Path, out: Path, cache: Path) -> list[Check]:
+    """All checks, for this interpreter as the target, this output folder, and this folder of environments."""
     return [
         _python(),
         _system(),
         _compiler(),
         *_frameworks(interpreter),
         _disk(out),
+        _cache(cache),
         _memory(),
     ]
 
@@ -98,13 +101,27 @@ def _frameworks(interpreter: Path) -> Iterator[Check]:
         yield Check("mindspore", Standing.NOTE, "not installed; no engine needs it yet")
 
 
+def _free_gib(folder: Path) -> float:
+    """Free space where `folder` is, or will be."""
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    return shutil.disk_usage(there).free / 2**30
+
+
 def _disk(out: Path) -> Check:
-    there = next(p for p in (out.absolute(), *out.absolute().parents) if p.exists())
-    free = shutil.disk_usage(there).free / 2**30
+    free = _free_gib(out)
     found = f"{free:.1f} GiB free for {out}"
     if free >= FREE_GIB:
         return Check("disk", Standing.OK, found)
     return Check("disk", Standing.MISSING, found, f"free {FREE_GIB:g} GiB, or name another --out")
+
+
+def _cache(cache: Path) -> Check:
+    free = _free_gib(cache)
+    found = f"{free:.1f} GiB free for environments in {cache}"
+    if free >= CACHE_GIB:
+        return Check("cache", Standing.OK, found)
+    remedy = f"builds other than the installed one may need {CACHE_GIB:g} GiB; name another --cache"
+    return Check("cache", Standing.NOTE, found, remedy)
 
 
 def _memory() -> Check:

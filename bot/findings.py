@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot import fingerprint, reading
-from bot.confirm import Confirmed
+from bot.confirm import SlipKey
 from bot.localise import Place
-from fuzzers.records import Aspect, Finding, Json, Kind, Suspect
+from fuzzers.records import Aspect, Finding, Json, Kind, Run, Suspect
 
 VARIANTS = 10
 """Variants whose scripts are kept with a finding; of more, only the content hash is."""
@@ -62,16 +62,23 @@ def title(stage: str, kind: Kind, aspect: Aspect, script: str, exception: str) -
 
 
 def traits(
-    suspect: Suspect, confirmed: Confirmed, place: Place, operators: tuple[str, ...], dtypes: tuple[str, ...]
+    framework: str,
+    slip: SlipKey,
+    run: Run,
+    place: Place,
+    operators: tuple[str, ...] = (),
+    dtypes: tuple[str, ...] = (),
+    part: tuple[str, str] = ("", ""),
 ) -> fingerprint.Traits:
-    """What names the bug. What was raised is taken from the confirming runs of the unreduced script, so
-    that an exception has its name before it is reduced."""
-    run = confirmed.runs[0]
+    """What names the bug. `run` is one of the confirming runs of the unreduced script, so that an exception
+    has its name before it is reduced; `part` is (subsystem, debug name)."""
     return fingerprint.Traits(
-        framework=suspect.build.framework,
-        kind=confirmed.slip.kind,
-        aspect=confirmed.slip.aspect,
+        framework=framework,
+        kind=slip.kind,
+        aspect=slip.aspect,
         stage=place.stage,
+        subsystem=part[0],
+        debug_name=part[1],
         operators=operators,
         dtypes=dtypes,
         exception=run.exception,

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bot import normalise
 from fuzzers.records import Kind
 
-VERSION = "v1"
+VERSION = "v2"
 DIGITS = 12
 
-BY_MESSAGE = frozenset({Kind.EXCEPTION})
-"""Kinds named by what was raised rather than by the operators of the program."""
+GENERATED = ("<generated>", "torch._inductor.cpp_builder:", "torch._inductor.runtime.triton_heuristics:")
+"""Where an exception comes from when generated code is built or run: one message there has many causes."""
 
 DTYPE_CLASSES: dict[str, str] = {
     "bool": "bool",
@@ -42,6 +42,7 @@ class Traits:
     aspect: str
     stage: str
     subsystem: str = ""
+    debug_name: str = ""
     operators: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
     exception: str = ""
@@ -55,24 +56,35 @@ def dtype_class(dtypes: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({DTYPE_CLASSES.get(d.removeprefix("torch."), d) for d in dtypes}))
 
 
+def is_named_by_message(kind: Kind, frames: Sequence[str]) -> bool:
+    """Whether a failure is named by what was raised rather than by the reduced program: one bug in a
+    lowering is reached by many operators. What generated code raises names the symptom only (two operators
+    that promote wrongly end in the same C++ error), so there the program counts, too."""
+    return kind is Kind.EXCEPTION and not any(frame.startswith(GENERATED) for frame in frames)
+
+
 def traits_hashed(traits: Traits) -> tuple[object, ...]:
     """The part of the traits that makes the name.
 
-    An exception is named by class, message and innermost frames: one bug in a lowering is reached by many
-    operators. A crash has a signal and perhaps frames, a hang has nothing, so both are named by
-    their operators too.
+    A name by message is known before anything is reduced or switched off. A crash has a signal and perhaps
+    frames, a hang has nothing, so both are named by their operators too.
     """
-    common = (traits.framework, traits.kind, traits.aspect, traits.stage, traits.subsystem)
-    if traits.kind in BY_MESSAGE:
-        shown = normalise.message(traits.message)
-        return (*common, traits.exception, shown, normalise.frames(traits.frames))
-    program = (tuple(sorted(set(traits.operators))), dtype_class(traits.dtypes))
-    if traits.kind in (Kind.CRASH, Kind.HANG):
-        return (*common, traits.signal, normalise.frames(traits.frames), *program)
-    return (*common, *program)
+    common: tuple[object, ...] = (traits.framework, traits.kind, traits.aspect, traits.stage)
+    raised = (traits.exception, normalise.message(traits.message), normalise.frames(traits.frames))
+    if is_named_by_message(traits.kind, traits.frames):
+        return (*common, *raised)
+    operators = tuple(sorted(set(traits.operators)))
+    named = (*common, traits.subsystem, traits.debug_name, operators, dtype_class(traits.dtypes))
+    match traits.kind:
+        case Kind.EXCEPTION:
+            return (*named, *raised)
+        case Kind.CRASH | Kind.HANG:
+            return (*named, traits.signal, normalise.frames(traits.frames))
+        case _:
+            return named
 
 
 def signature(traits: Traits) -> str:
-    """`v1-` and twelve hex digits."""
+    """The version tag and twelve hex digits."""
     body = json.dumps(traits_hashed(traits), separators=(",", ":"))
     return f"{VERSION}-{hashlib.sha256(body.encode()).hexdigest()[:DIGITS]}"

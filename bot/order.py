@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot import normalise, reading
-from fuzzers.records import Ending, Expect, Suspect
+from bot import fingerprint, normalise, reading
+from fuzzers.records import Ending, Kind, Suspect
 
-Twins = tuple[str, str, str]
+Twins = tuple[str, ...]
 
 
 def ordered(suspects: Sequence[Suspect]) -> list[Suspect]:
@@ -30,10 +30,20 @@ def ordered(suspects: Sequence[Suspect]) -> list[Suspect]:
     return done
 
 
-def twins(suspect: Suspect, expect: Expect | None = None) -> Twins | None:
-    """What suspects that are exact duplicates have in common: exception class and normalised message. None
-    where nothing was raised, because then only the reduced program tells two bugs apart."""
-    expect = expect or suspect.expect
+def twins(suspect: Suspect) -> Twins | None:
+    """What suspects that are exact duplicates have in common: exception class, normalised message and
+    innermost frames. None where that does not name a bug, because then only the reduced program tells two
+    bugs apart."""
+    expect = suspect.expect
+    seen = suspect.detail.get("actual")
+    frames = tuple(map(str, seen.get("frames", ()))) if isinstance(seen, dict) else ()
     if expect.ending is not Ending.EXCEPTION or not expect.message:
         return None
-    return suspect.build.framework, expect.exception, normalise.message(expect.message)
+    if not fingerprint.is_named_by_message(Kind.EXCEPTION, frames):
+        return None
+    return (
+        suspect.build.framework,
+        expect.exception,
+        normalise.message(expect.message),
+        *normalise.frames(frames),
+    )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -20,8 +20,11 @@ from pathlib import Path
 from typing import Protocol
 
 from bot import fresh as fresh_process
-from bot import leftovers
+from bot import leftovers, trials
 from bot.asking import Asker
+from bot.builds.channels import environments, interpreter, newest
+from bot.builds.offer import Offer
+from bot.builds.untested import trial_that_tested
 from bot.campaign import Campaign
 from bot.confine import private_folder
 from bot.confirm import Fresh
@@ -32,7 +35,6 @@ from bot.record import Over, Record, campaign_id, read_record
 from bot.render import render
 from bot.retest import Retested, retest
 from bot.settings import Settings
-from bot.states import Trial, Tried
 from bot.steps import Spec
 from bot.store import Store
 from bot.target import Pool, Worker, probe
@@ -41,6 +43,9 @@ from fuzzers.records import Budget, Build, Ending, Json, Limits, Run
 
 SCRIPT_LIMITS = Limits(seconds=120.0)
 """For a reproducer in a warm worker: its compile takes seconds, on a loaded machine a minute."""
+
+NIGHTLY = frozenset({"release", "nightly"})
+"""The channels of which only a build that was not tested is tested; who names one build means that one."""
 
 
 class Voice(Protocol):
@@ -93,15 +98,20 @@ class Session:
     def __post_init__(self) -> None:
         self.out = self.settings.out
         check_writable(self.out)
-        self.build = probe(self.settings.interpreter or sys.executable)
         self.store = Store(self.out / "store", self.voice.say)
+        self.revisions: dict[str, str] = {}
+        self.build = self._chosen()
 
     def run(self, *, fresh: bool = False, triaging: bool = True) -> Outcome:
         """A campaign of every engine, then triage and issues."""
-        records = tuple(self._campaign(engine, fresh) for engine in self.settings.engine)
-        for record in records:
-            if record.over is not Over.STOPPED:
-                self.store.record_trial(trial(record))
+        engines = self.settings.engine
+        if self.settings.build in NIGHTLY and not fresh:
+            engines = self._untested()
+        if not engines:
+            said = f"no new build: {self.build.name} is the newest one and has been tested"
+            self.voice.say(f"{said}; --fresh tests it again")
+            return Outcome(self.build, why_not=said)
+        records = tuple(self._tried(engine, fresh) for engine in engines)
         if not triaging:
             return self._untriaged(records, "--no-triage was given")
         if self.stop.is_set():
@@ -168,10 +178,56 @@ class Session:
         left = len(self.store.pending())
         return Outcome(self.build, records, None, why, waiting=left if self.stop.is_set() else 0)
 
+    def _chosen(self) -> Build:
+        """The build that the settings name, installed if need be."""
+        if self.settings.build == "installed":
+            return probe(interpreter(self.settings))
+        offer = newest(self.settings)
+        cache = environments(self.settings, self.voice.say, self.stop.is_set)
+        held = ExitStack()
+        # Until then no other nightfuzz takes the environment away.
+        weakref.finalize(self, held.close)
+        got = held.enter_context(cache.using(offer))
+        if isinstance(got, Build):
+            self.began = time.monotonic()  # an install takes minutes, which are not the campaign's
+            return got
+        for engine in self.settings.engine:
+            self.store.record_trial(trials.of_install(got, cache.python.version, engine))
+        raise MachineryFailure(f"{offer.name} cannot be installed: {got.reason}")
+
+    def _untested(self) -> tuple[str, ...]:
+        """The engines that have not tested the build; that the others have is noted."""
+        build, ledger, left = self.build, self.store.ledger(), []
+        offer = Offer(build.framework, build.version, build.variant, git_sha=build.git_sha)
+        with self.workshop() as folder:
+            extra = search_path(self.settings, folder)
+            with Worker(build, folder, cold=True, extra=extra) as worker:
+                for engine in self.settings.engine:
+                    self.revisions[engine] = about(build, engine, self.settings, worker).revision
+        for engine, revision in self.revisions.items():
+            if before := trial_that_tested(offer, ledger, engine, revision, build.python):
+                self.store.record_trial(trials.of_known(before))
+            else:
+                left.append(engine)
+        return tuple(left)
+
+    def _tried(self, engine: str, fresh: bool) -> Record:
+        """A campaign, and what the ledger keeps of it, also when it could not be run."""
+        try:
+            record = self._campaign(engine, fresh)
+        except MachineryFailure as failure:
+            revision = self.revisions.get(engine, "")
+            self.store.record_trial(trials.of_failure(self.build, engine, revision, failure))
+            raise
+        if record.over is not Over.STOPPED:
+            self.store.record_trial(trials.of_campaign(record))
+        return record
+
     def _campaign(self, engine: str, fresh: bool) -> Record:
         self.voice.say(f"starting {self.settings.workers} workers on {self.build.name}")
         with self.workshop() as cache, self._pool(cache) as pool:
             spec = about(self.build, engine, self.settings, pool)
+            self.revisions[engine] = spec.revision
             folder = self.out / "campaigns" / campaign_id(spec)
             if fresh:
                 leftovers.forget(folder, self.store)
@@ -191,21 +247,12 @@ class Session:
             startup = time.monotonic() - self.began if self.startup_counts else 0.0
             record = campaign.run(pool, budget, startup)
         self.began = time.monotonic()
-        self.voice.say(f"campaign {record.id} is over: {REASONS[record.over]}")
+        self.voice.say(f"campaign {record.id} is over: {trials.REASONS[record.over]}")
         if record.startup >= share:
             self.voice.say(
                 f"starting the workers took {short(record.startup)}, all of the budget: use a larger one"
             )
         return record
-
-
-REASONS: dict[Over, str] = {
-    Over.BUDGET: "its time is used",
-    Over.CANDIDATES: "all candidates were tried",
-    Over.STOPPED: "it was stopped; the same command goes on with it",
-    Over.FAILED: "the machinery failed",
-    Over.RUNNING: "it was killed",
-}
 
 
 def search_path(settings: Settings, folder: Path) -> dict[str, str]:
@@ -215,7 +262,7 @@ def search_path(settings: Settings, folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": f"{folder.resolve() / 'tree'}:{settings.engine_path.resolve()}"}
 
 
-def about(build: Build, engine: str, settings: Settings, pool: Pool) -> Spec:
+def about(build: Build, engine: str, settings: Settings, pool: Pool | Worker) -> Spec:
     """The campaign that these settings mean, once the engine has told its revision."""
     reply = pool.call("engine.about", {"engine": engine})
     if reply.ended is not Ending.OK:
@@ -230,25 +277,6 @@ def about(build: Build, engine: str, settings: Settings, pool: Pool) -> Spec:
         build=build,
         seed=settings.seed,
         aspects=settings.aspects,
-    )
-
-
-def trial(record: Record) -> Trial:
-    """What the ledger keeps of a campaign."""
-    spec, build = record.spec, record.spec.build
-    outcome = Tried.CAMPAIGN_FAILED if record.over is Over.FAILED else Tried.TESTED
-    return Trial(
-        framework=build.framework,
-        version=build.version,
-        variant=build.variant,
-        python=build.python,
-        git_sha=build.git_sha,
-        engine=spec.engine,
-        revision=spec.revision,
-        outcome=outcome,
-        at=record.updated_at,
-        campaign=record.id,
-        reason=REASONS[record.over],
     )
 
 

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
@@ -27,6 +28,7 @@ from fuzzers.engines import ENGINES
 from fuzzers.records import Json, Kind
 
 PREFIX = "NIGHTFUZZ_"
+CHANNELS = ("installed", "release", "nightly")
 
 
 def _duration(value: object) -> object:
@@ -42,6 +44,16 @@ def _engines(value: object) -> object:
         if name not in ENGINES and ":" not in str(name):
             raise ValueError(f"no engine {name!r}; there is {', '.join(ENGINES)}")
     return tuple(value)
+
+
+def _build(value: object) -> object:
+    if isinstance(value, str) and value not in CHANNELS and not urlsplit(value).path.endswith(".whl"):
+        raise ValueError(f"neither {', '.join(CHANNELS)} nor the path or address of a wheel")
+    return value
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nightfuzz"
 
 
 Duration = Annotated[float, BeforeValidator(_duration)]
@@ -68,9 +80,37 @@ class Settings(BaseSettings):
         description="Worker processes; default: cores.",
     )
     out: Path = Field(default=Path("out"), description="Folder for the store, the campaigns and the issues.")
-    build: Literal["installed"] = Field(default="installed", description="Which build to test.")
+    build: Annotated[str, BeforeValidator(_build)] = Field(
+        default="installed",
+        description="Which build to test: `installed`, or the newest `release` or `nightly`, or the path or "
+        "address of a wheel.",
+    )
+    framework: Literal["torch", "mindspore"] = Field(
+        default="torch", description="Framework of a release or nightly: `torch` or `mindspore`."
+    )
+    variant: str = Field(
+        default="cpu", min_length=1, description="Variant of a release or nightly: `cpu`, `cu130`."
+    )
     interpreter: Path | None = Field(
-        default=None, description="Python that has the build; default: the one that runs nightfuzz."
+        default=None,
+        description="Python that has the installed build, or that environments for others are made with; "
+        "default: the one that runs nightfuzz.",
+    )
+    nightly_index: str = Field(
+        default="https://download.pytorch.org/whl/nightly/{variant}",
+        description="Package index of torch's nightlies; `{variant}` stands for the variant.",
+    )
+    mindspore_index: str = Field(
+        default="https://repo.mindspore.cn/mindspore/mindspore/version",
+        description="Folder with MindSpore's daily builds by month and day.",
+    )
+    index_timeout: Duration = Field(default=60.0, description="Longest wait for a page of an index.")
+    cache: Path = Field(
+        default_factory=_cache_folder,
+        description="Folder for the environments of builds; default: nightfuzz in the user's cache.",
+    )
+    cache_gib: float = Field(
+        default=30.0, gt=0, description="Environments that nobody uses go when they take more than this."
     )
     aspects: Literal["forward", "full", "mixed"] = Field(
         default="mixed",

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bot import source_passes
 from bot.asking import Asker, Judgement
 from bot.confirm import UNEXAMINED, SlipKey
 from bot.errors import MachineryFailure
 from bot.localise import LADDER, failed
-from bot.reduce import Candidate, End, Hold, Smaller, reduce
+from bot.reduce import Candidate, End, Hold, Options, Smaller, reduce
 from fuzzers.records import Ending, Json, Kind, Limits, Suspect
 
 HANG_SECONDS = 20.0
 """A small program compiles in at most 2 s in a warm worker (design facts); ten times that is a hang."""
+
+PAGE = 6
+"""Candidates that are made at a time: about as many as it takes until one holds."""
 
 
 @dataclass(frozen=True)
@@ -34,38 +38,52 @@ class Shortened:
     unknown: int
 
 
-def shorten(suspect: Suspect, slip: SlipKey, asker: Asker, out_of_time: Callable[[], bool]) -> Shortened:
+def shorten(
+    suspect: Suspect,
+    slip: SlipKey,
+    asker: Asker,
+    out_of_time: Callable[[], bool],
+    hints: Sequence[Sequence[str]] = (),
+) -> Shortened:
     """The smallest script that can be found in time and has the slip key. A failure that no warm worker
-    shows (unknown place) is left as it is: candidates could not be judged."""
+    shows (unknown place) is left as it is: candidates could not be judged. `hints` are the operators of
+    known findings, likeliest first: where the suspect shows one of those, that is found at once."""
     start = Candidate(suspect.script, suspect.program)
     if not slip.rung and suspect.kind is not Kind.EAGER:
         return Shortened(source_passes.formatted(start.script), start.program, End.UNKNOWN, 0, 0, 0)
     found = reduce(
-        start, smaller_of(suspect, asker), holding(slip, asker), batch=asker.at_once, out_of_time=out_of_time
+        start,
+        smaller_of(suspect, asker, hints),
+        holding(slip, asker),
+        batch=asker.at_once,
+        out_of_time=out_of_time,
     )
     script = source_passes.formatted(found.best.script)
     return Shortened(script, found.best.program, found.end, found.tried, found.taken, found.unknown)
 
 
-def smaller_of(suspect: Suspect, asker: Asker) -> Smaller:
+def smaller_of(suspect: Suspect, asker: Asker, hints: Sequence[Sequence[str]] = ()) -> Smaller:
     """Where a suspect's candidates come from. An engine that fails on one of its own programs is replaced
     by the source passes from there on: the bug is no less a bug."""
 
-    def by_engine(program: Json) -> list[Candidate]:
-        programs = asker.candidates(suspect.engine, program)
-        scripts = asker.scripts(suspect.engine, programs)
-        return [Candidate(s, p) for s, p in zip(scripts, programs, strict=True)]
+    def by_engine(program: Json, start: int) -> Options:
+        page = asker.page(suspect.engine, program, start, PAGE, hints)
+        made = [Candidate(s, p) for s, p in zip(page.scripts, page.programs, strict=True)]
+        return Options(made, page.places, page.after)
 
-    def by_source(script: str) -> list[Candidate]:
-        return [Candidate(text) for text in source_passes.smaller(script)]
+    def by_source(script: str, start: int) -> Options:
+        placed = list(islice(source_passes.smaller(script, start), PAGE + 1))
+        after = placed[PAGE][0] if len(placed) > PAGE else None
+        return Options([Candidate(text) for _, text in placed[:PAGE]], [p for p, _ in placed[:PAGE]], after)
 
-    def smaller(candidate: Candidate) -> list[Candidate]:
+    def smaller(candidate: Candidate, start: int) -> Options:
         if candidate.program is None:
-            return by_source(candidate.script)
+            return by_source(candidate.script, start)
         try:
-            return by_engine(candidate.program)
+            return by_engine(candidate.program, start)
         except MachineryFailure:
-            return by_source(candidate.script)
+            made = [Candidate(text) for _, text in source_passes.smaller(candidate.script)]
+            return Options(made, [start] * len(made))
 
     return smaller
 

@@ -1,9 +1,8 @@
 """Reduction passes over the source of a reproducer script, for suspects that came without a program.
 
 Invariant: every script that a pass makes parses, keeps the last statement (the comparison) as it is, and
-is shorter than the one it was made from, or as long with smaller numbers, so that taking them repeatedly
-ends. A pass is a plain function from a script to cuts in its text; `PASSES` is the list, most promising
-first. Cutting text rather than unparsing a tree keeps what a person wrote as they wrote it. Whether a
+is smaller by `measure`: shorter, or as long with smaller numbers, so that taking them repeatedly ends. A pass
+is a plain function from a script to edits of its text; `PASSES` is the list, most promising first. Whether a
 smaller script still shows the bug is not a pass's business.
 """
 
@@ -12,98 +11,55 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice
 
 from ruff import find_ruff_bin
+
+from bot.source import Cut, Edit, Source, without_one, without_parentheses
+from bot.source_inlining import drop_arguments, fold_constants, inline_functions, inline_names
+from bot.source_values import halve_sequences, resize_together, shrink_numbers
 
 LINE_LENGTH = 88
 """What `ruff format` does to a script of somebody who has set nothing."""
 
-SIZES = (1, 2, 4, 8, 17)
-"""What a number is shrunk to: scalar, pair, the lanes of small vectors, one more than a power of two."""
-
 SEED = "manual_seed("
 DRAWS = re.compile(r"\brand\w*\(|\b(?:normal|uniform|bernoulli|multinomial|exponential|dropout)_?\(")
 
-ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.List, ast.Tuple)
-"""Expressions that need no parentheses wherever they are put."""
 
-
-@dataclass(frozen=True)
-class Cut:
-    """Replace bytes `start` to `end` of the script by `text`."""
-
-    start: int
-    end: int
-    text: bytes = b""
-
-
-class Source:
-    """A script as bytes, its tree, and where in the bytes a node stands."""
-
-    def __init__(self, script: str) -> None:
-        self.bytes = script.encode()
-        self.tree = ast.parse(script)
-        lines = self.bytes.splitlines(keepends=True)
-        self._starts = [0]
-        for line in lines:
-            self._starts.append(self._starts[-1] + len(line))
-
-    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
-        """First byte of a node and the one after its last."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        start = self._starts[node.lineno - 1] + node.col_offset
-        return start, self._starts[node.end_lineno - 1] + node.end_col_offset
-
-    def lines(self, first: ast.stmt, last: ast.stmt) -> tuple[int, int]:
-        """The whole lines from one statement to another."""
-        assert last.end_lineno is not None
-        top = min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))])
-        return self._starts[top - 1], self._starts[last.end_lineno]
-
-    def text(self, node: ast.expr) -> bytes:
-        """The source of an expression, in parentheses where it needs them."""
-        start, end = self.span(node)
-        piece = self.bytes[start:end]
-        return piece if isinstance(node, ATOMS) else b"(" + piece + b")"
-
-    def nodes(self) -> Iterator[ast.AST]:
-        """Every node but those of the last statement, outer ones first."""
-        for statement in self.tree.body[:-1]:
-            yield from ast.walk(statement)
-
-    def cut(self, cut: Cut) -> str:
-        """The script after a cut."""
-        return (self.bytes[: cut.start] + cut.text + self.bytes[cut.end :]).decode()
-
-
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for child in ast.walk(node):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(child, name, None)
-            if isinstance(block, list) and block:
-                yield block
-
-
-def drop_statements(source: Source) -> Iterator[Cut]:
+def drop_statements(source: Source) -> Iterator[Edit]:
     """Delete runs of statements, long runs first, from the end to the beginning; a block that must not be
     empty loses all but one. Statements that share a line go only together."""
-    for block in sorted(_blocks(source.tree), key=len, reverse=True):
-        top = block is source.tree.body
-        room = block[:-1] if top else block
-        size = len(room) if top else len(room) - 1
+    blocks = [(block, len(block) if k == 0 else len(block) - 1) for k, block in enumerate(source.blocks())]
+    for block, size in sorted(blocks, key=lambda pair: len(pair[0]), reverse=True):
         while size:
-            for start in range(len(room) - size, -1, -size):
-                yield Cut(*source.lines(room[start], room[start + size - 1]))
+            for start in range(len(block) - size, -1, -size):
+                yield (Cut(*source.lines(block[start], block[start + size - 1])),)
             size //= 2
+
+
+def unwrap_blocks(source: Source) -> Iterator[Edit]:
+    """Replace an if, loop or with by its body, or by its else part; a loop runs for its first value, 0."""
+    for node in source.nodes():
+        if not isinstance(node, ast.If | ast.For | ast.While | ast.With):
+            continue
+        indent = b" " * node.col_offset
+        first = b""
+        if isinstance(node, ast.For):
+            first = indent + source.text(node.target) + b" = 0\n"
+        for block in (node.body, getattr(node, "orelse", [])):
+            if block and block[0].lineno > node.lineno:
+                start, end = source.lines(block[0], block[-1])
+                body = textwrap.dedent(source.bytes[start:end].decode())
+                text = textwrap.indent(body, indent.decode()).encode()
+                yield (Cut(*source.lines(node, node), first + text),)
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
     """The operands of an expression; constants aside, which would only hide the tensor."""
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch")), args=arguments):
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "np")), args=arguments):
             found = arguments
         case ast.Call(func=ast.Attribute(value=owner), args=arguments):
             found = [owner, *arguments]
@@ -118,14 +74,14 @@ def _operands(node: ast.AST) -> list[ast.expr]:
     return [f for f in found if not isinstance(f, ast.Constant | ast.Starred)]
 
 
-def use_operands(source: Source) -> Iterator[Cut]:
+def use_operands(source: Source) -> Iterator[Edit]:
     """Replace an expression by one of its operands."""
     for node in source.nodes():
         if isinstance(node, ast.expr):
-            yield from (Cut(*source.span(node), source.text(operand)) for operand in _operands(node))
+            yield from ((source.replaced(node, source.text(operand)),) for operand in _operands(node))
 
 
-def drop_elements(source: Source) -> Iterator[Cut]:
+def drop_elements(source: Source) -> Iterator[Edit]:
     """Leave out one element of a tuple or list, or one argument of a call, that has several."""
     for node in source.nodes():
         match node:
@@ -135,35 +91,63 @@ def drop_elements(source: Source) -> Iterator[Cut]:
                 pieces = [*arguments, *keywords]
             case _:
                 continue
-        spans = [source.span(piece) for piece in pieces]
-        for before, this in pairwise(spans):
-            yield Cut(before[1], this[1])
-        if len(spans) > 1:
-            yield Cut(spans[0][0], spans[1][0])
+        if len(pieces) > 1:
+            yield from ((without_one(source, pieces, k),) for k in range(len(pieces)))
 
 
-def shrink_numbers(source: Source) -> Iterator[Cut]:
-    """Make one integer smaller."""
-    for node in source.nodes():
-        match node:
-            case ast.Constant(value=int(number)) if not isinstance(number, bool):
-                yield from (Cut(*source.span(node), b"%d" % size) for size in SIZES if size < number)
-
-
-PASSES: tuple[Callable[[Source], Iterator[Cut]], ...] = (
+PASSES: tuple[Callable[[Source], Iterator[Edit]], ...] = (
     drop_statements,
+    unwrap_blocks,
+    resize_together,
+    halve_sequences,
     use_operands,
     drop_elements,
+    drop_arguments,
+    inline_names,
+    inline_functions,
+    fold_constants,
     shrink_numbers,
 )
 
 
-def smaller(script: str) -> list[str]:
-    """Every script that one pass makes of `script`, in the order of the passes, without repeats and
-    without those that do not parse."""
+def smaller(script: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """Every script that one pass makes of `script`, in the order of the passes, from place `start` on,
+    without repeats and without those that do not parse. A place is the pass and the number of its edit."""
     source = Source(script)
-    made = dict.fromkeys(source.cut(cut) for one in PASSES for cut in one(source))
-    return [text for text in made if text != script and _parses(text) and _as_seeded(text, script)]
+    size, last = _measure(source.tree, script), ast.dump(source.tree.body[-1])
+    seen = {script}
+    number, first = divmod(start, MOST_EDITS)
+    for k, one in enumerate(PASSES[number:], number):
+        for place, edit in islice(enumerate(one(source)), first if k == number else 0, None):
+            text = source.edited(edit)
+            if len(text) > len(script) or text in seen:
+                continue
+            seen.add(text)
+            tree = _parsed(text)
+            if (
+                tree is not None
+                and ast.dump(tree.body[-1]) == last
+                and _measure(tree, text) < size
+                and _as_seeded(text, script)
+            ):
+                yield k * MOST_EDITS + place, text
+
+
+def measure(script: str) -> tuple[int, float]:
+    """How large a script that parses is: its characters, then the sum of its numbers, signs aside."""
+    return _measure(ast.parse(script), script)
+
+
+def _measure(tree: ast.Module, script: str) -> tuple[int, float]:
+    numbers = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
+    return len(script), sum(min(abs(n), HUGE) for n in numbers if isinstance(n, int | float))
+
+
+MOST_EDITS = 1 << 20
+"""Of one pass."""
+
+HUGE = 1e18
+"""What numbers count at most, so that sums of floats still tell smaller ones apart."""
 
 
 def _as_seeded(text: str, script: str) -> bool:
@@ -171,19 +155,23 @@ def _as_seeded(text: str, script: str) -> bool:
     return SEED not in script or SEED in text or not DRAWS.search(text)
 
 
-def _parses(text: str) -> bool:
+def _parsed(text: str) -> ast.Module | None:
+    """The tree of a script that parses and has a statement."""
     try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    return tree if tree.body else None
 
 
 def formatted(script: str) -> str:
-    """`script` as `ruff format` writes it; unchanged when it does not parse."""
+    """`script` as `ruff format` writes it, without parentheses that mean nothing; unchanged when it does
+    not parse."""
+    if _parsed(script) is None:
+        return script
     done = subprocess.run(
         [find_ruff_bin(), "format", "--isolated", "--line-length", str(LINE_LENGTH), "-"],
-        input=script,
+        input=without_parentheses(script),
         capture_output=True,
         text=True,
         check=False,

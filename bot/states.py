@@ -77,3 +77,33 @@ class Ledger:
 
     builds: dict[str, Trial] = field(default_factory=dict)
     schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Why nothing is published that a build told: too much changed on it, so it is the build or us.
+    `accepted_at` is when a person looked and let it go on; empty until then."""
+
+    framework: str
+    version: str
+    variant: str
+    python: str
+    git_sha: str
+    reason: str
+    at: str
+    accepted_at: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def key(self) -> str:
+        """The build that it is about."""
+        return " ".join((self.framework, self.version, self.variant, self.python, self.git_sha[:12]))
+
+
+@dataclass(frozen=True)
+class Holds:
+    """The holds there have been, by `Hold.key`. One that was accepted stays, so that a merge with a store
+    that has not heard of it does not bring it back."""
+
+    holds: dict[str, Hold] = field(default_factory=dict)
+    schema: int = SCHEMA

@@ -1,4 +1,4 @@
-"""The line from a suspect to a finding: confirm, reduce, localise, fingerprint, store.
+"""The line from a suspect to a finding: confirm, reduce, localise, find culprits, fingerprint, store.
 
 Invariant: killed at any moment and started again, triage goes on after the last stage written down; a
 suspect ends in exactly one finding or with a reason why not, and a finding is written before its suspect
@@ -13,13 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from bot import fingerprint, wire
+from bot import classify, fingerprint, wire
 from bot.asking import Asker
 from bot.confirm import Confirmed, Fresh, Refused, confirm
+from bot.culprits import Culprits, culprits_of
 from bot.errors import MachineryFailure
 from bot.files import utc_now
 from bot.findings import join, title, traits
+from bot.near import Seen
 from bot.order import ordered, twins
+from bot.recognise import WITHOUT, recognise, with_alias
 from bot.shorten import Shortened, shorten
 from bot.states import Status, TriageState
 from bot.store import Store
@@ -96,7 +99,7 @@ class _Line:
     tell: Tell
     clock: Callable[[], float]
     over: Callable[[], bool]
-    named: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    named: dict[tuple[str, ...], str] = field(default_factory=dict)
     """Exceptions that have their finding already (`bot.order.twins`)."""
 
     def run(self, suspects: Sequence[Suspect]) -> TriageResult:
@@ -127,9 +130,11 @@ class _Line:
         confirmed = self._confirm(suspect)
         if isinstance(confirmed, Refused):
             return self._refuse(suspect, confirmed)
-        early = fingerprint.signature(traits(suspect, confirmed, confirmed.place, (), ()))
-        if confirmed.slip.kind in fingerprint.BY_MESSAGE and self.store.finding(early) is not None:
-            return self._done(suspect, early, {"script": suspect.script})
+        early = traits(suspect.build.framework, confirmed.slip, confirmed.runs[0], confirmed.place)
+        if fingerprint.is_named_by_message(early.kind, early.frames):
+            known = self.store.finding(fingerprint.signature(early))
+            if known is not None:
+                return self._done(suspect, known.signature, {"script": suspect.script})
         if self.over():
             return self._keep(suspect, status=Status.DEFERRED, reason="confirmed; out of budget to reduce it")
         seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
@@ -142,14 +147,35 @@ class _Line:
         written = self._stage(
             suspect, "write-up", Written, lambda: write_up(seen, confirmed, shortened, self.fresh, self.asker)
         )
-        named = traits(suspect, confirmed, written.place, written.operators, written.dtypes)
-        signature = fingerprint.signature(named)
-        if self.store.finding(signature) is None:
-            made = found(signature, suspect, seen, written)
-            self.store.put_finding(made, evidence(confirmed, shortened, written))
-        return self._done(
-            suspect, signature, {"script": written.script, "operators": list(written.operators)}
+        culprits = self._stage(
+            suspect, "culprits", Culprits, lambda: culprits_of(written.script, written.place, self.asker)
         )
+        return self._name(suspect, seen, Stages(confirmed, shortened, written, culprits))
+
+    def _name(self, suspect: Suspect, seen: Suspect, stages: Stages) -> None:
+        """Join the finding that this failure is; where there is none, it is one."""
+        named = stages.traits(suspect.build.framework)
+        signature = fingerprint.signature(named)
+        written = stages.written
+        known = self.store.finding(signature)
+        if known is None:
+            looked = recognise(self.store.findings(), Seen(named, stages.culprits.without), written.script)
+            if looked.known:
+                self.tell(suspect.id, "same bug", looked.why)
+                known = with_alias(self._finding(looked.known), signature)
+                self.store.put_finding(known)
+            else:
+                where = classify.first_seen(self.store.ledger(), suspect.build)
+                known = classify.stand(found(signature, suspect, seen, stages, looked.near), where)
+                self.store.put_finding(known, evidence(stages))
+        variant = {"script": written.script, "operators": list(written.operators)}
+        self._done(suspect, known.signature, variant)
+
+    def _finding(self, signature: str) -> Finding:
+        known = self.store.finding(signature)
+        if known is None:
+            raise MachineryFailure(f"finding {signature} has gone from the store")
+        return known
 
     def _confirm(self, suspect: Suspect) -> Confirmed | Refused:
         before = self.store.state(suspect.id).stages.get("confirm")
@@ -186,10 +212,11 @@ class _Line:
 
     def _join(self, suspect: Suspect, signature: str, variant: Json) -> None:
         """Add the suspect to its finding, then mark it as done."""
-        known = self.store.finding(signature)
-        if known is None:
-            raise MachineryFailure(f"finding {signature} has gone from the store")
-        joined = join(known, suspect, variant, suspect.found_at or utc_now())
+        known = self._finding(signature)
+        seen_at = suspect.found_at or utc_now()
+        joined = join(known, suspect, variant, seen_at)
+        if known.detail.get("founder") != suspect.id and suspect.id not in known.suspects:
+            joined = classify.seen_again(joined, suspect.build, seen_at)
         if joined != known:
             self.store.put_finding(joined)
         founder = known.detail.get("founder") == suspect.id
@@ -225,10 +252,37 @@ class _Line:
         )
 
 
-def found(signature: str, suspect: Suspect, seen: Suspect, written: Written) -> Finding:
+@dataclass(frozen=True)
+class Stages:
+    """What the stages before naming came to."""
+
+    confirmed: Confirmed
+    shortened: Shortened
+    written: Written
+    culprits: Culprits
+
+    def traits(self, framework: str) -> fingerprint.Traits:
+        """What the bug is named by."""
+        written = self.written
+        return traits(
+            framework,
+            self.confirmed.slip,
+            self.confirmed.runs[0],
+            written.place,
+            written.operators,
+            written.dtypes,
+            self.culprits.named(written.operators),
+        )
+
+
+def found(
+    signature: str, suspect: Suspect, seen: Suspect, stages: Stages, near: Sequence[tuple[str, str]]
+) -> Finding:
     """The finding that a suspect founds. `seen` is the suspect with the kind and aspect it really has."""
+    written = stages.written
     run = written.runs[0]
     expect = Expect(run.ending, run.exception, run.message, run.signal)
+    subsystem, debug_name = stages.culprits.named(written.operators)
     return Finding(
         signature=signature,
         suspect=replace(seen, expect=expect),
@@ -244,10 +298,25 @@ def found(signature: str, suspect: Suspect, seen: Suspect, written: Written) -> 
         title=title(written.place.stage, seen.kind, seen.aspect, written.script, run.exception),
         first_seen=suspect.found_at or utc_now(),
         last_seen=suspect.found_at or utc_now(),
-        detail={"founder": suspect.id, "difference": written.evidence, "reason": written.place.reason},
+        subsystem=subsystem,
+        debug_name=debug_name,
+        culprits=stages.culprits.parts,
+        near=tuple(signature for signature, _ in near),
+        detail={
+            "founder": suspect.id,
+            "difference": written.evidence,
+            "reason": written.place.reason,
+            "near": dict(near),
+            WITHOUT: dict(stages.culprits.without),
+        },
     )
 
 
-def evidence(confirmed: Confirmed, shortened: Shortened, written: Written) -> Json:
+def evidence(stages: Stages) -> Json:
     """What is kept beside a finding: how it was confirmed, reduced and placed, with the logs."""
-    return {"confirmed": encode(confirmed), "reduced": encode(shortened), "written": encode(written)}
+    return {
+        "confirmed": encode(stages.confirmed),
+        "reduced": encode(stages.shortened),
+        "written": encode(stages.written),
+        "culprits": encode(stages.culprits),
+    }

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from fuzzers.records import SCHEMA, Json, encode
 
@@ -23,9 +24,15 @@ def _as_it_is(plain: Json) -> Json:
     return plain
 
 
+def _with_its_suspect(plain: Json) -> Json:
+    """A record that holds a suspect of its own schema."""
+    suspect = plain.get("suspect")
+    return {**plain, "suspect": _migrated("Suspect", suspect)} if isinstance(suspect, dict) else plain
+
+
 MIGRATIONS: dict[tuple[str, int], Callable[[Json], Json]] = {
     ("Chain", 1): _as_it_is,
-    ("Finding", 1): _as_it_is,
+    ("Finding", 1): _with_its_suspect,
     ("Ledger", 1): lambda plain: {**plain, "builds": {}},
     ("Record", 1): _as_it_is,
     ("Spec", 1): _as_it_is,
@@ -51,6 +58,13 @@ class TooNewError(UnreadableError):
 def read(kind: type[T], data: str | bytes) -> T:
     """The record of class `kind` in the JSON text `data`; raises `UnreadableError`."""
     try:
+        record: T = _adapter(kind).validate_json(data, strict=True, extra="forbid")
+    except ValidationError:
+        pass  # of an older schema, or broken: the longer way tells which
+    else:
+        if getattr(record, "schema", SCHEMA) == SCHEMA:
+            return record
+    try:
         plain = json.loads(data)
     except ValueError as error:
         raise UnreadableError(f"not JSON ({error})") from error
@@ -70,8 +84,17 @@ def convert(kind: type[T], plain: object) -> T:
 
 
 def text(record: Any) -> str:
-    """The JSON text of a record as files hold it: indented, keys in order of declaration."""
-    return json.dumps(encode(record), indent=1) + "\n"
+    """The JSON text of a record, or of plain JSON, as files hold it: indented, keys in order of declaration.
+
+    Half of a surrogate pair, which broken output of a target may hold, becomes a question mark: no reader
+    would take it.
+    """
+    try:
+        return to_json(record, indent=1, inf_nan_mode="constants").decode() + "\n"
+    except PydanticSerializationError:
+        plain = record if isinstance(record, dict) else encode(record)
+        whole = json.dumps(plain, indent=1, ensure_ascii=False)
+        return whole.encode("utf-8", "replace").decode() + "\n"
 
 
 def _migrated(name: str, plain: Json) -> Json:

@@ -11,10 +11,10 @@ The conformance suite that every engine must pass is tests/integration/test_engi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fuzzers.records import Aspect, Expect, Json, Kind
 
@@ -70,6 +70,18 @@ class StepOutcome:
     digest: str = ""
 
 
+@dataclass(frozen=True)
+class Page:
+    """Some of the candidates of a program, most promising first, with their scripts. `places` says where each
+    stands, rising; `after` is where the rest begins, None when there is none. A program may come again in a
+    later page."""
+
+    programs: tuple[Json, ...]
+    scripts: tuple[str, ...]
+    places: tuple[int, ...]
+    after: int | None
+
+
 Announce = Callable[[Sighting], None]
 """Called by a step just before it executes a candidate, with what to report should the process die."""
 
@@ -93,3 +105,25 @@ class Engine(Protocol):
 
     def operators(self, program: Json) -> tuple[list[str], list[str]]:
         """(sorted operator names, sorted dtype names) of a program, for its fingerprint."""
+
+
+@runtime_checkable
+class Paged(Protocol):
+    """An engine that can make some of the candidates without making all. Optional."""
+
+    def page(self, program: Json, start: int, count: int, hints: Sequence[Sequence[str]]) -> Page:
+        """Up to `count` of the candidates that stand at `start` or later. Places are the engine's own;
+        the same one should lead to similar candidates in a program that has just become smaller. Each of
+        `hints` is the operators of a known finding, which the program may well be an instance of."""
+
+
+def page(engine: Engine, program: Json, start: int, count: int, hints: Sequence[Sequence[str]]) -> Page:
+    """A page of any engine: one that has no pages of its own makes all candidates, places them by number, and
+    takes no hints."""
+    if isinstance(engine, Paged):
+        return engine.page(program, start, count, hints)
+    programs = engine.candidates(program)
+    end = min(start + count, len(programs))
+    some = tuple(programs[start:end])
+    after = end if end < len(programs) else None
+    return Page(some, tuple(engine.emit(p) for p in some), tuple(range(start, end)), after)

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -35,8 +35,16 @@ LOG_CHARS = 8192
 FRAMES = 6
 """How many of the innermost framework frames tell one failure from another."""
 
-COMPILER = ("torch._dynamo", "torch._inductor", "torch._functorch")
-"""Modules whose frames say that an exception came through the compiler."""
+COMPILER: dict[str, tuple[str, ...]] = {
+    "torch": ("torch._dynamo", "torch._inductor", "torch._functorch"),
+    "mindspore": (
+        "mindspore.graph.api:staging_specialize",  # what `ms.jit` makes of a function
+        "mindspore.graph.api:compile",
+        "mindspore.common.api:staging_specialize",  # the same before 2.10
+        "mindspore.common.api:compile",
+    ),
+}
+"""Framework -> modules, or functions, whose frames say that an exception came through its compiler."""
 
 NOT_COMPILING = (
     "torch._dynamo.decorators",  # mark_dynamic and the like are called on the eager side
@@ -158,17 +166,21 @@ def is_claim(error: BaseException, script: Script) -> bool:
 
 
 def is_framework(where: str) -> bool:
-    """Whether a `module:function` lies in the framework or in code that it generated."""
-    return where.startswith(("torch.", "torch:", "<generated>"))
+    """Whether a `module:function` lies in a framework or in code that it generated."""
+    return where.startswith("<generated>") or _within(where, COMPILER)
 
 
 def is_compiling(where: str) -> bool:
     """Whether a `module:function` is the compiler at work (module-level frames are imports)."""
     if where.startswith("<generated>"):
         return True
-    inside = any(where.startswith((f"{p}.", f"{p}:")) for p in COMPILER)
-    excluded = any(where == p or where.startswith((f"{p}.", f"{p}:")) for p in NOT_COMPILING)
-    return inside and not excluded and not where.endswith(":<module>")
+    inside = any(_within(where, parts) for parts in COMPILER.values())
+    return inside and not _within(where, NOT_COMPILING) and not where.endswith(":<module>")
+
+
+def _within(where: str, parts: Iterable[str]) -> bool:
+    """Whether a `module:function` is one of some functions, or lies in one of some modules."""
+    return any(where == part or where.startswith((f"{part}.", f"{part}:")) for part in parts)
 
 
 def place(frame: FrameType) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, cast
 
 import typer
 
-from bot.cli import bench, doctor, retest, run, triage
+from bot.cli import bench, bisect, builds, doctor, merge, retest, run, triage
 from bot.errors import NightfuzzError
 
 _USAGE_ERRORS = cast("type[Exception]", typer.BadParameter.__mro__[2])
@@ -32,8 +32,11 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("triage")(triage.triage)
 app.command("retest")(retest.retest)
+app.command("bisect")(bisect.bisect)
+app.command("merge")(merge.merge)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
+app.add_typer(builds.app, name="builds")
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bot import replay
 from bot.bench import measure
 from bot.cli import options
 from bot.confine import private_folder
 from bot.session import Session
+from fuzzers.records import Json
+
+CORPUS = Path("tests/benchmarks/triage/suspects.jsonl.gz")
+REPLAYS = 5
+"""Orders in which the suspects arrive; the worst counts."""
 
 
 def bench(
-    engine: Annotated[str, typer.Argument(help="Which bug finder.")] = "flowmut",
+    what: Annotated[str, typer.Argument(help="A bug finder, or `triage`.")] = "flowmut",
     minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Length of the campaign.")] = 3.0,
     seed: options.Seed = None,
     workers: options.Workers = None,
@@ -22,9 +29,47 @@ def bench(
     interpreter: options.Interpreter = None,
     aspects: options.Aspects = None,
     triage_budget: options.TriageTime = None,
+    corpus: Annotated[Path, typer.Option("--corpus", help="Recorded suspects, for `triage`.")] = CORPUS,
     json: options.AsJson = False,
 ) -> int:
-    """Programs a second, executed and checked, with stock compiling; without --out in a temporary folder."""
+    """The project's own figures.
+
+    A bug finder: programs a second, executed and checked, with stock compiling; without --out in a temporary
+    folder. `triage`: recorded suspects with known causes are triaged again, and pairs are counted.
+    """
+    if what == "triage":
+        document = replayed(corpus)
+    else:
+        document = measured(what, minutes, seed, workers, out, interpreter, aspects, triage_budget)
+    if json:
+        options.print_json(document)
+    else:
+        for name, value in document.items():
+            options.results().print(f"{name}: {value}", highlight=False, markup=False)
+    return 0
+
+
+def replayed(path: Path) -> Json:
+    """The figures of triage, over several orders."""
+    corpus = replay.load(path)
+    scores = []
+    for seed in range(REPLAYS):
+        with private_folder() as folder:
+            scores.append(replay.replay(corpus, folder, seed))
+    return replay.document(corpus, scores)
+
+
+def measured(
+    engine: str,
+    minutes: float,
+    seed: int | None,
+    workers: int | None,
+    out: str | None,
+    interpreter: str | None,
+    aspects: str | None,
+    triage_budget: str | None,
+) -> Json:
+    """The figures of a bug finder."""
     with ExitStack() as held:
         folder = out or str(held.enter_context(private_folder()))
         settings = options.settings(
@@ -41,10 +86,4 @@ def bench(
         )
         screen = held.enter_context(options.screen())
         stop = held.enter_context(options.interruptible(screen))
-        document = measure(Session(settings, screen, stop, startup_counts=False)).document()
-    if json:
-        options.print_json(document)
-    else:
-        for name, value in document.items():
-            options.results().print(f"{name}: {value}", highlight=False, markup=False)
-    return 0
+        return measure(Session(settings, screen, stop, startup_counts=False)).document()

@@ -14,14 +14,17 @@ from fuzzers.records import encode
 
 
 def doctor(
-    out: options.Out = None, interpreter: options.Interpreter = None, json: options.AsJson = False
+    out: options.Out = None,
+    interpreter: options.Interpreter = None,
+    cache: options.Cache = None,
+    json: options.AsJson = False,
 ) -> int:
     """Look at this machine and say what `run` would miss.
 
     Ends with 3 when something is missing.
     """
-    settings = options.settings({"out": out, "interpreter": interpreter})
-    checks = examine(settings.interpreter or Path(sys.executable), settings.out)
+    settings = options.settings({"out": out, "interpreter": interpreter, "cache": cache})
+    checks = examine(settings.interpreter or Path(sys.executable), settings.out, settings.cache)
     fit = all(check.standing is not Standing.MISSING for check in checks)
     if json:
         options.print_json({"fit": fit, "checks": [encode(check) for check in checks]})

@@ -73,7 +73,9 @@ def next_steps(outcome: Outcome, out: Path) -> list[str]:
     lines = []
     if outcome.issues:
         lines.append(f"issues: {len(outcome.issues)} in {out / 'issues'}, each with a repro.py that fails")
-    if outcome.why_not:
+    if outcome.why_not and not outcome.campaigns:
+        lines.append(outcome.why_not)
+    elif outcome.why_not:
         lines.append(f"no triage: {outcome.why_not}; `nightfuzz triage --out {out}` does it")
     elif outcome.waiting:
         lines.append(

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from fuzzers.engine import Announce, Sighting, StepOutcome, StepStatus, StepTask
+from fuzzers.engine import Announce, Page, Sighting, StepOutcome, StepStatus, StepTask
 from fuzzers.flowmut import shrink
 from fuzzers.flowmut.edge import FLOATING
 from fuzzers.flowmut.emit import Claim, build, claim_from_json, script
@@ -208,6 +209,10 @@ class FlowMut:
     def candidates(self, program: Json) -> list[Json]:
         """Smaller payloads, most promising first."""
         return shrink.candidates(program)
+
+    def page(self, program: Json, start: int, count: int, hints: Sequence[Sequence[str]]) -> Page:
+        """Some of them, with their scripts."""
+        return shrink.page(program, start, count, hints)
 
     def emit(self, program: Json) -> str:
         """The reproducer of a payload."""

@@ -22,12 +22,14 @@ READABLE = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A program, what is claimed of it, the states of its edges and the values of small ones."""
+    """A program, what is claimed of it, the states of its edges and the values of small ones. `hints` are
+    the operators of known findings."""
 
     program: Program
     claim: Claim
     states: dict[str, EdgeState] = field(default_factory=dict)
     values: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    hints: tuple[tuple[str, ...], ...] = ()
 
     def but(self, program: Program, claim: Claim | None = None) -> Case:
         """The same with another program."""
@@ -119,14 +121,39 @@ def drop_outputs(case: Case) -> Iterator[Case]:
 
 
 def early_outputs(case: Case) -> Iterator[Case]:
-    """An earlier node is returned instead of the claimed output, the earliest first."""
+    """An earlier node is returned instead of the claimed output: the middle one first, then the middle of
+    what is left on either side, so that a bug is found by halving."""
     for place in _claimed_outputs(case)[:1] or range(len(case.program.outputs))[:1]:
         above = rewrite.ancestors(case.program, [case.program.outputs[place]])
-        for node in case.program.nodes:
-            if node.name in above and node.name != case.program.outputs[place]:
-                outputs = list(case.program.outputs)
-                outputs[place] = node.name
-                yield case.but(replace(case.program, outputs=tuple(outputs)))
+        earlier = [n.name for n in case.program.nodes if n.name in above][:-1]
+        for k in halving(len(earlier)):
+            outputs = list(case.program.outputs)
+            outputs[place] = earlier[k]
+            yield case.but(replace(case.program, outputs=tuple(outputs)))
+
+
+def halving(count: int) -> Iterator[int]:
+    """0 to `count` - 1, middles of the widest gaps first, the later gap before the earlier one."""
+    gaps = [(0, count)]
+    for low, high in gaps:
+        if low < high:
+            middle = (low + high) // 2
+            yield middle
+            gaps += [(middle + 1, high), (low, middle)]
+
+
+def about_one_output(case: Case) -> bool:
+    """Whether the claim can be made of another node's result: it is about the call or about one output."""
+    return case.claim.aspect in ANYWHERE or (
+        case.claim.where == "output" and case.claim.aspect not in ("aliasing", "mutation")
+    )
+
+
+def as_input(case: Case, name: str) -> Input:
+    """The edge as an input: its values where they are few, else its recorded state."""
+    if name in case.values:
+        return _literal(case, name)
+    return input_like(name, case.states[name])
 
 
 def _as_inputs(case: Case, gone: Sequence[str]) -> Case:

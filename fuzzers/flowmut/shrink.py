@@ -8,13 +8,15 @@ whether a candidate still fails is for whoever asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
-from fuzzers.flowmut import passes, rewrite, simplify
+from fuzzers.engine import Page
+from fuzzers.flowmut import cuts, passes, rewrite, simplify
 from fuzzers.flowmut.edge import EdgeState
-from fuzzers.flowmut.emit import build, claim_from_json
+from fuzzers.flowmut.emit import build, claim_from_json, script
 from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.passes import Case
@@ -28,6 +30,8 @@ Measure: TypeAlias = tuple[int, ...]
 
 PASSES: tuple[passes.Pass, ...] = (
     passes.only_claimed,
+    cuts.hinted,
+    cuts.windows,
     passes.early_outputs,
     passes.cut_prefixes,
     passes.drop_halves,
@@ -48,6 +52,9 @@ PASSES: tuple[passes.Pass, ...] = (
     simplify.simple_values,
 )
 """Most effective first: what removes many nodes, then what makes the rest plain."""
+
+MOST_PROPOSALS = 1 << 20
+"""Of one pass."""
 
 DTYPE_ORDER = (
     "float32",
@@ -123,14 +130,32 @@ def _length(given: Input) -> int:
 
 def candidates(payload: Json) -> list[Json]:
     """Smaller payloads `{"program", "claim"}`, most promising first, each program once."""
-    case = read(payload)
-    return [{"program": to_json(c.program), "claim": c.claim.to_json()} for c in smaller(case)]
+    return [_payload(case) for _, case in smaller(read(payload))]
 
 
-def read(payload: Json) -> Case:
+def page(payload: Json, start: int, count: int, hints: Sequence[Sequence[str]]) -> Page:
+    """The first `count` candidates from `start` on. A place is the pass and the number of its proposal, so
+    that it means about the same in a program that has just become smaller."""
+    case = read(payload, hints)
+    found = list(islice(smaller(case, start), count + 1))
+    after = found[count][0] if len(found) > count else None
+    taken = found[:count]
+    return Page(
+        programs=tuple(_payload(c) for _, c in taken),
+        scripts=tuple(script(c.program, c.claim) for _, c in taken),
+        places=tuple(place for place, _ in taken),
+        after=after,
+    )
+
+
+def _payload(case: Case) -> Json:
+    return {"program": to_json(case.program), "claim": case.claim.to_json()}
+
+
+def read(payload: Json, hints: Sequence[Sequence[str]] = ()) -> Case:
     """The case of a payload, with the states that its program has when it runs eagerly."""
     program, claim = from_json(payload["program"]), claim_from_json(payload["claim"])
-    return Case(program, claim, *observed(program))
+    return Case(program, claim, *observed(program), tuple(tuple(h) for h in hints))
 
 
 def observed(program: Program) -> tuple[States, dict[str, tuple[float, ...]]]:
@@ -145,14 +170,16 @@ def observed(program: Program) -> tuple[States, dict[str, tuple[float, ...]]]:
     return observer.states, {n: tuple(t.detach().reshape(-1).double().tolist()) for n, t in small.items()}
 
 
-def smaller(case: Case) -> Iterator[Case]:
-    """Every candidate that the passes propose and the gate lets through."""
+def smaller(case: Case, start: int = 0) -> Iterator[tuple[int, Case]]:
+    """Every candidate that the passes propose from place `start` on and the gate lets through."""
     seen = {case.program}
-    for shrinking in PASSES:
-        for proposed in shrinking(case):
+    number, first = divmod(start, MOST_PROPOSALS)
+    for k, shrinking in enumerate(PASSES[number:], number):
+        proposals = enumerate(islice(shrinking(case), MOST_PROPOSALS))
+        for place, proposed in islice(proposals, first if k == number else 0, None):
             if (offered := _offer(case, proposed)) is not None and offered.program not in seen:
                 seen.add(offered.program)
-                yield offered
+                yield k * MOST_PROPOSALS + place, offered
 
 
 def _offer(case: Case, proposed: Case) -> Case | None:

@@ -10,12 +10,13 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzers.engine import Sighting, StepTask
+from fuzzers.engine import Sighting, StepTask, page
 from fuzzers.engines import load
-from fuzzers.records import Json, encode
+from fuzzers.records import Ending, Json, Limits, encode
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,12 @@ def engine_candidates(args: Json, context: Context) -> Json:
     return {"programs": load(args["engine"]).candidates(args["program"])}
 
 
+def engine_page(args: Json, context: Context) -> Json:
+    """Some of the smaller programs, with their scripts."""
+    engine = load(args["engine"])
+    return encode(page(engine, args["program"], args["start"], args["count"], args["hints"]))
+
+
 def engine_emit(args: Json, context: Context) -> Json:
     """The script of a program."""
     return {"script": load(args["engine"]).emit(args["program"])}
@@ -91,13 +98,54 @@ def script_judge(args: Json, context: Context) -> Json:
     return judge(args["script"], before=args.get("backend_before"), examine=bool(args.get("examine")))
 
 
+def script_ablate(args: Json, context: Context) -> Json:
+    """Run a script once for each list in `without`, with those parts of the compiler switched off. The first
+    run that does not end in time is the last: of a program that hangs, each would take all of its time."""
+    from fuzzers.ablate import ablate
+    from fuzzers.worker.apart import apart
+
+    limits = Limits(seconds=args["seconds"])
+    done: list[Json] = []
+    for without in args["without"]:
+        done.append(apart(partial(ablate, args["script"], args.get("backend"), without), limits))
+        if done[-1]["run"]["ending"] == Ending.TIMEOUT:
+            break
+    return {"ablations": done}
+
+
+def compiler_switches(args: Json, context: Context) -> Json:
+    """The parts that `script.ablate` can switch off besides those that a run shows to be used."""
+    from fuzzers.ablate import switches
+
+    return {"switches": switches()}
+
+
+def script_bisect(args: Json, context: Context) -> Json:
+    """What torch's own bisector says of a script."""
+    from fuzzers.ablate import bisect
+    from fuzzers.script import run_script
+    from fuzzers.worker.apart import apart
+
+    limits = Limits(seconds=args["seconds"])
+
+    def is_right() -> bool:
+        ended = apart(lambda: {"run": encode(run_script(args["script"]))}, limits)
+        return bool(ended["run"]["ending"] == Ending.OK)
+
+    return bisect(is_right)
+
+
 JOBS: dict[str, Job] = {
     "engine.about": engine_about,
     "engine.step": engine_step,
     "engine.candidates": engine_candidates,
+    "engine.page": engine_page,
     "engine.emit": engine_emit,
     "engine.emit_all": engine_emit_all,
     "engine.operators": engine_operators,
     "script.run": script_run,
     "script.judge": script_judge,
+    "script.ablate": script_ablate,
+    "script.bisect": script_bisect,
+    "compiler.switches": compiler_switches,
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from fuzzers.engine import Engine, Sighting, StepOutcome, StepStatus, StepTask
+from fuzzers.engine import Engine, Sighting, StepOutcome, StepStatus, StepTask, page
 from fuzzers.engines import ENGINES, load
 from fuzzers.records import Json, encode
 
@@ -189,6 +189,29 @@ def test_candidates_are_programs_and_descending_through_them_ends(
         program = offered[len(seen) % len(offered)]
         assert_is_reproducer(engine.emit(program))
     pytest.fail("five hundred candidates in a row and no end")
+
+
+def each_once(programs: list[Json]) -> list[str]:
+    return list(dict.fromkeys(json.dumps(p, sort_keys=True) for p in programs))
+
+
+def test_pages_put_together_are_the_candidates_with_their_scripts(
+    engine: Engine, payloads: list[Json]
+) -> None:
+    program = payloads[0]
+    programs: list[Json] = []
+    scripts: list[str] = []
+    places: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        part = page(engine, program, after, 7, ())
+        programs += part.programs
+        scripts += part.scripts
+        places += part.places
+        after = part.after
+    assert each_once(programs) == each_once(engine.candidates(program))
+    assert scripts == [engine.emit(p) for p in programs]
+    assert places == sorted(set(places))
 
 
 def test_operators_and_dtypes_are_sorted_names(engine: Engine, payloads: list[Json]) -> None:

@@ -6,17 +6,21 @@ import ast
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
+from hypothesis import given as given_that
+from hypothesis import strategies as st
 
+from fuzzers.flowmut import cuts, passes
 from fuzzers.flowmut.emit import Claim, claim_from_json, script
 from fuzzers.flowmut.engine import ENGINE, find, payload, start
 from fuzzers.flowmut.legality import Rejection, fake_run
 from fuzzers.flowmut.program import Input, Node, Program, View, check, from_json
 from fuzzers.flowmut.record import record
 from fuzzers.flowmut.rewrite import is_input
-from fuzzers.flowmut.shrink import PASSES, candidates, measure
+from fuzzers.flowmut.shrink import PASSES, candidates, measure, page
 from fuzzers.records import Json
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -179,6 +183,56 @@ def test_a_cut_node_is_fed_with_its_recorded_values() -> None:
     literal = [p for p in cut if p.inputs[0].fill == "literal" and len(p.nodes) == 1]
     assert literal[0].inputs[0].values == (249.0,) * 4
     assert record(literal[0])[literal[0].outputs[0]].profile == record(program)["t1"].profile
+
+
+def a_long_program() -> Program:
+    """Two guilty nodes in the middle of a chain of twenty."""
+    inner = ["relu", "sin", "abs", "neg", "exp", "tanh"] * 3
+    ops = [*inner[:9], "sigmoid", "sum", *inner[9:]]
+    nodes = tuple(Node(f"t{k}", op, (f"t{k - 1}" if k else "x0",)) for k, op in enumerate(ops))
+    return Program((Input("x0", (4, 5), "float32"),), nodes, (f"t{len(nodes) - 1}",))
+
+
+def test_small_windows_are_tried_before_anything_large() -> None:
+    given = payload(a_long_program(), VALUES)
+    widths = [len(program_of(c).nodes) for c in candidates(given)]
+    small = next(k for k, width in enumerate(widths) if width > max(cuts.WIDTHS[:2]))
+    assert small >= len(a_long_program().nodes)
+    guilty = [c for c in candidates(given)[:small] if uses("sigmoid", "sum")(program_of(c))]
+    assert guilty
+    assert all(len(program_of(c).outputs) == 1 for c in guilty)
+
+
+def test_every_two_neighbours_are_in_a_first_window() -> None:
+    program = a_long_program()
+    pairs = set(pairwise(n.op for n in program.nodes))
+    first = [program_of(c) for c in candidates(payload(program, VALUES))]
+    narrow = [p for p in first if len(p.nodes) <= cuts.WIDTHS[0]]
+    assert pairs <= {pair for p in narrow for pair in pairwise(n.op for n in p.nodes)}
+
+
+def test_a_hint_is_tried_first() -> None:
+    given = payload(a_long_program(), VALUES)
+    offered = page(given, 0, 3, [("matmul",), ("sigmoid", "sum")])
+    first = program_of(offered.programs[0])
+    assert [n.op for n in first.nodes] == ["sigmoid", "sum"]
+    assert offered.scripts[0] == ENGINE.emit(offered.programs[0])
+
+
+def test_a_place_goes_on_where_the_last_page_ended() -> None:
+    given = payload(a_wide_program(), Claim("wrong", "values", index=1))
+    whole = page(given, 0, 1000, ())
+    assert whole.after is None
+    one = page(given, whole.places[3], 1, ())
+    assert one.programs == whole.programs[3:4]
+    assert one.after == whole.places[4]
+
+
+@given_that(st.integers(0, 80))
+def test_halving_comes_to_every_place_once_and_to_the_middle_first(count: int) -> None:
+    order = list(passes.halving(count))
+    assert sorted(order) == list(range(count))
+    assert order[:1] == ([count // 2] if count else [])
 
 
 def test_the_passes_that_remove_nodes_come_first() -> None:

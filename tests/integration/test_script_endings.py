@@ -296,10 +296,50 @@ def test_fresh_memory_is_filled_when_asked(build: Build) -> None:
     assert fresh.run(build, text).ending is Ending.ASSERTION
 
 
-def test_only_the_header_is_copied(build: Build, warm_folder: Path, pool: Pool, tmp_path: Path) -> None:
-    fresh.copy_headers(warm_folder, tmp_path)
-    copied = [path.name for path in tmp_path.rglob("*") if path.is_file()]
-    assert sorted(name.rpartition(".")[2] for name in copied) == ["gch", "h"]
+def test_only_the_header_and_the_probes_are_carried_over(
+    build: Build, warm_folder: Path, pool: Pool, tmp_path: Path
+) -> None:
+    fresh.carry_over(warm_folder, tmp_path)
+    carried = [path.name for path in tmp_path.rglob("*") if path.is_file()]
+    probes = [path.name for path in fresh.probes(warm_folder)]
+    kernels = {path.name for path in warm_folder.glob("inductor/??/*.so")}
+    assert sorted(name.rpartition(".")[2] for name in carried) == ["gch", "h", *["so"] * len(probes)]
+    assert 0 < len(probes) < len(kernels), (probes, kernels)
+    assert set(probes) == kernels & set(carried)
+
+
+NO_BUILDING = """from torch._inductor.cpp_builder import CppBuilder
+from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+
+def build(self):
+    raise RuntimeError("nothing is built here")
+
+
+CppBuilder.build = build
+assert pick_vec_isa()
+"""
+
+
+def test_a_fresh_process_need_not_build_the_probes(build: Build, warm_folder: Path, pool: Pool) -> None:
+    assert fresh.run(build, NO_BUILDING, headers=warm_folder).ending is Ending.OK
+    assert fresh.run(build, NO_BUILDING).ending is Ending.ASSERTION
+
+
+@pytest.mark.parametrize(
+    "left", [0, 63, 4096, -1], ids=["nothing", "half a header", "a page", "all but a byte"]
+)
+def test_a_probe_that_was_cut_short_is_not_carried_over(
+    warm_folder: Path, pool: Pool, tmp_path: Path, left: int
+) -> None:
+    (whole, *_) = fresh.probes(warm_folder)
+    folder = tmp_path / "inductor" / whole.parent.name
+    folder.mkdir(parents=True)
+    shutil.copy(whole.with_suffix(".cpp"), folder)
+    (folder / whole.name).write_bytes(whole.read_bytes())
+    assert [path.name for path in fresh.probes(tmp_path)] == [whole.name]
+    (folder / whole.name).write_bytes(whole.read_bytes()[:left])
+    assert not list(fresh.probes(tmp_path))
 
 
 def test_probing_tells_the_build(build: Build) -> None:

@@ -56,7 +56,7 @@ def assert_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], co
         (["run", "--aspects", "backward"], ["--aspects", "'forward', 'full' or 'mixed'"]),
         (["run", "--publish-down-to", "ugly"], ["--publish-down-to", "'ugly'"]),
         (["run", "--engine", "flow"], ["--engine", "'flow'", "flowmut"]),
-        (["run", "--build", "nightly"], ["--build", "'nightly'"]),
+        (["run", "--build", "weekly"], ["--build", "'weekly'", "nightly"]),
         (["run", "--interpreter", "/no/such/python"], ["/no/such/python"]),
         (["run", "surplus"], ["surplus"]),
         (["fuzz"], ["fuzz"]),
@@ -173,7 +173,7 @@ def test_doctor_tells_what_is_here_and_the_line_for_what_is_not(
     exit_code(["doctor", "--json", "--interpreter", python])
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert checks["torch"]["found"].startswith(BUILD.version)
-    assert set(checks) == {"python", "system", "compiler", "torch", "mindspore", "disk", "memory"}
+    assert set(checks) == {"python", "system", "compiler", "torch", "mindspore", "disk", "cache", "memory"}
     bare = script(folder / "bare", "echo \"ModuleNotFoundError: No module named 'torch'\" >&2; exit 1")
     assert exit_code(["doctor", "--json", "--interpreter", bare]) == 3
     document = json.loads(capsys.readouterr().out)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.fingerprint import Traits, dtype_class, signature
+from bot.fingerprint import Traits, dtype_class, is_named_by_message, signature
 from fuzzers.records import Kind
 
 WRONG = Traits("torch", Kind.WRONG, "values", "inductor", operators=("abs", "cat", "neg"), dtypes=("uint8",))
@@ -28,11 +28,11 @@ CRASH = replace(WRONG, kind=Kind.CRASH, aspect="outcome", signal="SIGSEGV")
 
 
 def test_form() -> None:
-    assert re.fullmatch(r"v1-[0-9a-f]{12}", signature(WRONG))
+    assert re.fullmatch(r"v2-[0-9a-f]{12}", signature(WRONG))
 
 
 def test_stays_the_same_between_versions_of_this_code() -> None:
-    assert signature(WRONG) == "v1-309ff8a2fabe"
+    assert signature(WRONG) == "v2-1b52be5d716b"
 
 
 @given(st.permutations(["abs", "cat", "neg", "abs"]))
@@ -55,6 +55,18 @@ def test_numbers_names_and_paths_of_a_message_make_no_difference(
 
 def test_an_exception_is_named_by_what_was_raised_whatever_the_program() -> None:
     assert signature(replace(RAISES, operators=("gelu", "cat"), dtypes=("int8",))) == signature(RAISES)
+
+
+def test_what_generated_code_raises_is_named_by_the_program_too() -> None:
+    built = replace(RAISES, frames=("torch._inductor.codecache:load", "torch._inductor.cpp_builder:build"))
+    assert is_named_by_message(RAISES.kind, RAISES.frames)
+    assert not is_named_by_message(built.kind, built.frames)
+    assert signature(replace(built, operators=("gelu",))) != signature(built)
+    assert signature(replace(built, message="AssertionError: stride")) != signature(built)
+
+
+def test_where_in_the_compiler_it_is_counts() -> None:
+    assert signature(replace(WRONG, debug_name="aten.abs")) != signature(WRONG)
 
 
 def test_widths_of_one_class_are_one_bug() -> None:

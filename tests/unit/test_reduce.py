@@ -8,16 +8,18 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.reduce import Candidate, End, Reduced, reduce
+from bot.reduce import Candidate, End, Options, Reduced, reduce
 
 
 def never() -> bool:
     return False
 
 
-def without_one(candidate: Candidate) -> list[Candidate]:
+def without_one(candidate: Candidate, start: int, page: int = 3) -> Options:
     text = candidate.script
-    return [Candidate(text[:i] + text[i + 1 :]) for i in range(len(text))]
+    end = min(start + page, len(text))
+    made = [Candidate(text[:i] + text[i + 1 :]) for i in range(start, end)]
+    return Options(made, range(start, max(start, end)), end if end < len(text) else None)
 
 
 class Judge:
@@ -94,5 +96,35 @@ def test_what_cannot_be_judged_is_never_taken_and_is_said() -> None:
 
 def test_a_candidate_equal_to_its_origin_is_not_run() -> None:
     judge = Judge("a")
-    found = reduce(Candidate("a"), lambda c: [c, c], judge, batch=2, out_of_time=never)
+    found = reduce(
+        Candidate("a"), lambda c, start: Options([c, c], [0, 1]), judge, batch=2, out_of_time=never
+    )
     assert (found.tried, judge.asked) == (0, [])
+
+
+@given(st.text("abcd", min_size=1, max_size=9), st.sampled_from((1, 2, 7)))
+def test_how_many_candidates_are_made_at_a_time_changes_nothing(start: str, page: int) -> None:
+    asked = []
+    for size in (page, 100):
+        judge = Judge(start[::2])
+        reduce(
+            Candidate(start),
+            lambda c, at, size=size: without_one(c, at, size),
+            judge,
+            batch=2,
+            out_of_time=never,
+        )
+        asked.append(judge.asked)
+    assert asked[0] == asked[1]
+
+
+def test_no_more_candidates_are_made_than_it_takes() -> None:
+    made: list[int] = []
+
+    def smaller(candidate: Candidate, start: int) -> Options:
+        options = without_one(candidate, start, 2)
+        made.append(len(options.candidates))
+        return options
+
+    reduce(Candidate("".join(map(chr, range(65, 115)))), smaller, Judge("r"), batch=2, out_of_time=never)
+    assert sum(made) <= 2 * 50 + 2

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import UserMistake
+from bot.errors import MachineryFailure, UserMistake
+from bot.merging import merge
 from bot.states import Status, TriageState, Trial, Tried
 from bot.store import Store
 from fuzzers.records import SCHEMA
@@ -189,10 +190,70 @@ def test_merging_takes_in_everything_once(store: Store, tmp_path: Path, told: To
     other.put_finding(a_finding(last_seen="2026-11-30"), {"log": "theirs"})
     store.put_finding(a_finding(last_seen="2026-11-29", detail={"decision": {"state": "gone", "at": "1"}}))
     for _ in range(2):
-        store.merge(other)
+        merge(store, other)
         assert {s.script for s in store.suspects()} == {"ours\n", "both\n"}
         assert store.state(a_suspect("both\n").id).status is Status.FLAKY
         (finding,) = store.findings()
         assert (finding.last_seen, finding.state) == ("2026-11-30", "gone")
         assert store.evidence(finding.signature) == {"log": "theirs"}
     assert told == []
+
+
+def test_an_alias_is_a_name_of_its_finding_also_when_another_process_has_just_written_it(
+    store: Store, told: Told
+) -> None:
+    first = Store(store.root, told)
+    store.put_finding(a_finding("v2-a", aliases=("v1-a",)))
+    assert first.finding("v1-a") == store.finding("v2-a")
+    store.put_finding(a_finding("v2-a", aliases=("v0-a", "v1-a")))
+    assert first.finding("v0-a") == store.finding("v2-a")
+    assert first.finding("v0-b") is None
+
+
+def test_a_finding_under_a_name_that_another_has_is_joined_with_it(store: Store) -> None:
+    store.put_finding(a_finding("v2-a", first_seen="1", suspects=("1",)), {"log": "a"})
+    folder = store.put_finding(
+        a_finding("v2-b", first_seen="2", suspects=("2",), aliases=("v1-x",)), {"log": "b"}
+    )
+    assert folder.name == "v2-b"
+    folder = store.put_finding(a_finding("v2-a", first_seen="1", suspects=("1",), aliases=("v1-x",)))
+    assert folder.name == "v2-a"
+    (finding,) = store.findings()
+    assert (finding.aliases, finding.suspects) == (("v1-x", "v2-b"), ("1", "2"))
+    assert store.evidence("v2-a") == {"log": "a", "joined": {"v2-b": {"log": "b"}}}
+
+
+def test_who_has_not_heard_of_a_join_does_not_undo_it(store: Store) -> None:
+    stale = a_finding("v2-a", first_seen="1", suspects=("1",))
+    store.put_finding(stale)
+    store.put_finding(a_finding("v2-b", first_seen="2", suspects=("2",), script="b\n"))
+    joined = store.join("v2-a", "v2-b")
+    store.put_finding(stale)
+    assert list(store.findings()) == [joined]
+    store.put_finding(a_finding("v2-b", first_seen="2", suspects=("2",), script="b\n"))
+    assert list(store.findings()) == [joined]
+    assert store.join("v2-a", "v2-b") == joined
+
+
+def test_what_somebody_put_beside_a_joined_finding_is_set_aside(store: Store, told: Told) -> None:
+    store.put_finding(a_finding("v2-a"))
+    folder = store.put_finding(a_finding("v2-b"))
+    (folder / "notes.md").write_text("mine")
+    store.join("v2-a", "v2-b")
+    assert_set_aside(store, told, "findings__v2-b")
+    assert (store.root / "set-aside" / "findings__v2-b" / "notes.md").read_text() == "mine"
+
+
+def test_a_finding_of_which_only_the_beginning_was_written_is_no_foreign_folder(
+    store: Store, told: Told
+) -> None:
+    folder = store.put_finding(a_finding(), {"log": "a"})
+    (folder / "finding.json").unlink()
+    assert list(store.findings()) == []
+    assert told == []
+
+
+def test_joining_what_is_not_there_names_it(store: Store) -> None:
+    store.put_finding(a_finding("v2-a"))
+    with pytest.raises(MachineryFailure, match="v2-b has gone"):
+        store.join("v2-a", "v2-b")

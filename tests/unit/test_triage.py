@@ -156,7 +156,7 @@ def test_a_failure_of_the_machinery_decides_nothing(tmp_path: Path) -> None:
 
 def test_an_engine_that_fails_on_its_own_program_does_not_hide_the_bug(tmp_path: Path) -> None:
     class Careless(toy_build.ToyBuild):
-        def _engine_candidates(self, args: Json) -> Json:
+        def _engine_page(self, args: Json) -> Json:
             raise toy_build.BrokenError("no candidates")
 
     store = store_of(tmp_path, toy_build.suspect(Kind.WRONG, "awx"))
@@ -278,6 +278,6 @@ def test_a_stage_that_was_written_down_is_not_done_again(tmp_path: Path) -> None
         run(mortal)
     build = toy_build.ToyBuild()
     run(store, build)
-    assert build.jobs["engine.candidates"] == 0
+    assert build.jobs["engine.page"] == 0
     assert toy_build.letters_of(only_finding(store).script) == "wx"
     assert only_finding(store).runs[0].ending is Ending.ASSERTION

@@ -72,3 +72,8 @@ def test_an_older_schema_is_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_record_is_refused(data: str) -> None:
     with pytest.raises(wire.UnreadableError):
         wire.read(Suspect, data)
+
+
+def test_half_a_surrogate_pair_does_not_make_a_record_unreadable() -> None:
+    read = wire.read(Suspect, wire.text(a_suspect(detail={"log": "cut \ud83d here"})))
+    assert read.detail["log"] == "cut ? here"

@@ -129,6 +129,20 @@ class ToyBuild:
             "report": self._report(letters) if failed and args["examine"] else None,
         }
 
+    def _compiler_switches(self, args: Json) -> Json:
+        return {"switches": ["codegen/fusion"]}
+
+    def _script_ablate(self, args: Json) -> Json:
+        """Each letter is lowered; what is not lowered is right."""
+        letters = letters_of(args["script"])
+        return {"ablations": [self._ablation(letters, set(w), args["backend"]) for w in args["without"]]}
+
+    def _ablation(self, letters: str, without: set[str], backend: str) -> Json:
+        parts = {f"lowerings/{letter}": letter for letter in letters}
+        off = {parts[w] for w in without & parts.keys()} | (set(letters) if "lowerings" in without else set())
+        run = ToyBuild(self.fixed + "".join(off))._run(letters, backend or "inductor")
+        return {"run": encode(run), "parts": list(parts)}
+
     def _report(self, letters: str) -> Json:
         if "o" in letters:
             return {"differences": [], "dropped": "ill-conditioned"}
@@ -140,9 +154,17 @@ class ToyBuild:
             "dropped": "",
         }
 
-    def _engine_candidates(self, args: Json) -> Json:
+    def _engine_page(self, args: Json) -> Json:
         text = args["program"]["letters"]
-        return {"programs": [{"letters": text[:i] + text[i + 1 :]} for i in range(len(text))]}
+        places = range(args["start"], len(text))[: args["count"]]
+        shorter = [text[:i] + text[i + 1 :] for i in places]
+        end = args["start"] + len(places)
+        return {
+            "programs": [{"letters": letters} for letters in shorter],
+            "scripts": [script(letters) for letters in shorter],
+            "places": list(places),
+            "after": end if end < len(text) else None,
+        }
 
     def _engine_emit_all(self, args: Json) -> Json:
         return {"scripts": [script(p["letters"]) for p in args["programs"]]}

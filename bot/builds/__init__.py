@@ -1,0 +1,1 @@
+"""Builds: which ones a channel has, and an interpreter for each."""

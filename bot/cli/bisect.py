@@ -1,0 +1,135 @@
+"""`nightfuzz bisect`: since which build a script fails, or since which it does no longer."""
+
+from __future__ import annotations
+
+import ast
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.across import Question
+from bot.builds.channels import channel, environments
+from bot.cli import options
+from bot.dating import Search, remember
+from bot.ends import stretch
+from bot.errors import UserMistake
+from bot.files import check_writable, utc_now
+from bot.retest import expected
+from bot.session import fresh_runner
+from bot.settings import Settings
+from bot.store import Store
+from fuzzers.records import Ending, Expect, Finding, Json
+
+CHANNELS = ("release", "nightly")
+
+SHORTEST_PREFIX = 8
+"""Of a signature; `nightfuzz retest` and the tables show more."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is looked for: a script, how it should fail, and the finding that it is of, if it is of one."""
+
+    script: str
+    expect: Expect
+    finding: Finding | None = None
+
+
+def bisect(
+    subject: Annotated[str, typer.Argument(help="A script that fails, or the signature of a finding.")],
+    good: Annotated[
+        str, typer.Option("--good", help="Version or day of a good build; default: the oldest.")
+    ] = "",
+    bad: Annotated[
+        str, typer.Option("--bad", help="Version or day of a bad build; default: the newest.")
+    ] = "",
+    build: options.Build = None,
+    framework: options.Framework = None,
+    variant: options.Variant = None,
+    nightly_index: options.NightlyIndex = None,
+    mindspore_index: options.MindsporeIndex = None,
+    cache: options.Cache = None,
+    cache_gib: options.CacheGib = None,
+    interpreter: options.Interpreter = None,
+    workers: options.Workers = None,
+    out: options.Out = None,
+    again: Annotated[bool, typer.Option("--again", help="Forget what an earlier search was told.")] = False,
+    json: options.AsJson = False,
+) -> int:
+    """Search a channel's builds for the one that broke a script, or that put it right.
+
+    The answer is one build, or the smallest range that can be had. A search that was stopped or killed goes
+    on where it was.
+    """
+    flags = {name: value for name, value in locals().items() if name in Settings.model_fields}
+    settings = options.settings(flags)
+    if settings.build not in CHANNELS:
+        raise UserMistake(f"--build {settings.build}: bisecting takes many builds: {' or '.join(CHANNELS)}")
+    check_writable(settings.out)
+    with options.screen() as screen, options.interruptible(screen) as stop:
+        store = Store(settings.out / "store", screen.say)
+        looked_for = _subject(subject, store)
+        if looked_for.finding:
+            its_framework = {"framework": looked_for.finding.suspect.build.framework}
+            settings = settings.model_copy(update=its_framework)
+        cached = environments(settings, screen.say, stop.is_set)
+        between = stretch(channel(settings).offers(), good, bad)
+        question = Question(
+            looked_for.script,
+            looked_for.expect,
+            settings.framework,
+            settings.variant,
+            cached.python.version,
+        )
+        search = Search(
+            store, cached, lambda one: fresh_runner(one, settings.workers, None), screen.say, stop.is_set
+        )
+        report = search.run(
+            question, between, subject=subject, options=_which_builds(settings, flags), forget=again
+        )
+    if looked_for.finding:
+        remember(store, looked_for.finding.signature, report)
+    store.record_run(f"{utc_now().replace(':', '')}-bisect-{os.getpid()}", report.document())
+    if json:
+        options.print_json(report.document())
+    else:
+        for line in report.lines():
+            options.results().print(line, highlight=False, soft_wrap=True, markup=False)
+    return 0
+
+
+def _which_builds(settings: Settings, flags: Json) -> tuple[str, ...]:
+    """The flags that say which builds are meant, as a command line has them."""
+    given = [(f"--{name}", flags[name]) for name in ("framework", "variant") if flags[name]]
+    return ("--build", settings.build, *(part for pair in given for part in pair))
+
+
+def _subject(name: str, store: Store) -> Subject:
+    """The script or the finding that a person names. UserMistake when it is neither."""
+    if Path(name).is_file():
+        return Subject(_script(Path(name)), Expect(Ending.ASSERTION))
+    finding = store.finding(name) or _by_prefix(name, store)
+    return Subject(store.script(finding), expected(finding), finding)
+
+
+def _script(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UserMistake(f"{path} is no Python script: {error}") from error
+    if not tree.body:
+        raise UserMistake(f"{path} is empty")
+    return text
+
+
+def _by_prefix(name: str, store: Store) -> Finding:
+    found = [f for f in store.findings() if len(name) >= SHORTEST_PREFIX and f.signature.startswith(name)]
+    if len(found) > 1:
+        raise UserMistake(f"{name!r} is the beginning of {len(found)} findings' signatures; write more of it")
+    if not found:
+        raise UserMistake(f"{name!r} is neither a script here nor the signature of a finding in {store.root}")
+    return found[0]

@@ -1,0 +1,56 @@
+"""Findings that were named by an older recipe of signatures, under the current one.
+
+Invariant: a finding keeps the name under which it was filed, because its folder and its issue's marker
+have it; the name that the current recipe gives it is added as an alias, so that the same bug met again is
+the same finding. Done on reading, and written when the finding is next written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from bot import fingerprint
+from fuzzers.records import Finding, Run
+
+_TAG = re.compile(r"v(\d+)-")
+
+
+def is_older(signature: str) -> bool:
+    """Whether an older recipe than the current one made this name."""
+    version, current = _version(signature), _version(f"{fingerprint.VERSION}-")
+    return version is not None and current is not None and version < current
+
+
+def named_now(finding: Finding) -> Finding:
+    """The finding, with the current recipe's name among its aliases when an older one named it."""
+    if not is_older(finding.signature) or any(
+        a.startswith(f"{fingerprint.VERSION}-") for a in finding.aliases
+    ):
+        return finding
+    now = fingerprint.signature(traits(finding))
+    return replace(finding, aliases=tuple(sorted({*finding.aliases, now})))
+
+
+def traits(finding: Finding) -> fingerprint.Traits:
+    """What names the bug, from what the finding keeps."""
+    run = finding.runs[0] if finding.runs else Run(finding.suspect.expect.ending)
+    return fingerprint.Traits(
+        framework=finding.suspect.build.framework,
+        kind=finding.suspect.kind,
+        aspect=finding.suspect.aspect,
+        stage=finding.stage,
+        subsystem=finding.subsystem,
+        debug_name=finding.debug_name,
+        operators=finding.operators,
+        dtypes=finding.dtypes,
+        exception=run.exception,
+        message=run.message,
+        signal=run.signal,
+        frames=run.frames,
+    )
+
+
+def _version(signature: str) -> int | None:
+    tag = _TAG.match(signature)
+    return int(tag[1]) if tag else None
