@@ -42,6 +42,10 @@ FAILURES_IN_A_ROW = 3
 """Then it is not the suspect that breaks the machinery, and going on would only burn the budget."""
 
 
+MOST_HINTS = 12
+"""Findings whose operators a reduction tries first. Each costs a run or two where it does not fit."""
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What triage may use: seconds in all, seconds of reducing a suspect, and a question that says
@@ -142,7 +146,7 @@ class _Line:
             suspect,
             "reduce",
             Shortened,
-            lambda: shorten(seen, confirmed.slip, self.asker, self._reducing_over()),
+            lambda: shorten(seen, confirmed.slip, self.asker, self._reducing_over(), self._hints(confirmed)),
         )
         written = self._stage(
             suspect, "write-up", Written, lambda: write_up(seen, confirmed, shortened, self.fresh, self.asker)
@@ -170,6 +174,14 @@ class _Line:
                 self.store.put_finding(known, evidence(stages))
         variant = {"script": written.script, "operators": list(written.operators)}
         self._done(suspect, known.signature, variant)
+
+    def _hints(self, confirmed: Confirmed) -> list[tuple[str, ...]]:
+        """Operators of the findings that a failure at this place may be: most of what is found was found
+        before, and then the reduction is short."""
+        alike = [f for f in self.store.findings() if f.stage == confirmed.place.stage and f.operators]
+        kind = confirmed.slip.kind
+        likely = sorted(alike, key=lambda f: (f.suspect.kind is not kind, -len(f.suspects), f.signature))
+        return list(dict.fromkeys(f.operators for f in likely))[:MOST_HINTS]
 
     def _finding(self, signature: str) -> Finding:
         known = self.store.finding(signature)

@@ -29,8 +29,8 @@ from fuzzers.records import Json
 Measure: TypeAlias = tuple[int, ...]
 
 PASSES: tuple[passes.Pass, ...] = (
-    passes.only_claimed,
     cuts.hinted,
+    passes.only_claimed,
     cuts.windows,
     passes.early_outputs,
     passes.cut_prefixes,

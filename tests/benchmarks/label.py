@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.label FILE.jsonl --interpreter PYTHON --into LABELS.json
 
-A reduced script that fails with all plants, and is right once one of them is taken out, is labelled by that plant; one
-that fails without any plant is torch's own and is labelled by the first fix of `known_fixes` that makes it
-right. What neither explains is left as "?", for reading. A label that a person has written is never replaced.
+A reduced script that fails with all plants, and is right once one of them is taken out, is labelled by that
+plant; one that fails without any plant is torch's own and is labelled by the first fix of `known_fixes` that
+makes it right. What neither explains is left as "?", for reading. A label that a person has written stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from fuzzers.records import Ending
 from tests.benchmarks.planted.planted_bugs import PLANTS
 
 FIXES = (
-    "torch-integer-promotion", "torch-any-uint8-dtype", "torch-bool-compare", "torch-bool-minmax", "torch-8bit-minmax",
+    "torch-integer-promotion", "torch-any-uint8-dtype", "torch-bool-compare", "torch-bool-minmax",
+    "torch-8bit-minmax",
 )  # fmt: skip
 
 

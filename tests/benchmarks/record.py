@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.record OUT --interpreter PYTHON --into FILE.jsonl [--most N]
 
-OUT is the output folder of `nightfuzz run --no-triage`. Each suspect is triaged alone, in a store of its own, so that
-none is helped by another; runs are warm instead of fresh, because what is measured later is how suspects are
-put together. Killed and started again it goes on after the last line of FILE.
+OUT is the output folder of `nightfuzz run --no-triage`. Each suspect goes through every stage, also when it
+is known; what was found before is there as hints only. Runs are warm instead of fresh, because what is
+measured later is how suspects are put together. Killed and started again it goes on after the last line.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path
 from bot.asking import Asker
 from bot.order import ordered
 from bot.session import SCRIPT_LIMITS
-from bot.states import Status
 from bot.store import Store
 from bot.target import Pool, probe
 from bot.triage import Allowance, triage
-from fuzzers.records import Run, Suspect, encode
+from fuzzers.records import Finding, Kind, Run, Suspect, encode
 
 LOG_CHARS = 300
 """Logs are for people; what is replayed needs messages and frames only."""
 
 
-def record(suspect: Suspect, asker: Asker) -> dict[str, object] | None:
-    """The suspect with its stages; None when it is not confirmed here."""
+def record(suspect: Suspect, asker: Asker, hints: dict[tuple[str, ...], Finding]) -> dict[str, object]:
+    """The suspect with its stages, or the fact that it is not confirmed here. A suspect that is named by its
+    message would be joined before it is reduced, so it gets no hints."""
 
     def warm(scripts: Sequence[str]) -> list[Run]:
         first, *rest = scripts
@@ -39,6 +39,9 @@ def record(suspect: Suspect, asker: Asker) -> dict[str, object] | None:
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder), print)
+        if suspect.kind is not Kind.EXCEPTION:
+            for finding in hints.values():
+                store.put_finding(finding)
         store.add(suspect)
         began = time.monotonic()
         marks: dict[str, float] = {}
@@ -46,9 +49,11 @@ def record(suspect: Suspect, asker: Asker) -> dict[str, object] | None:
             store, asker, warm, Allowance(1e9), lambda _, stage, __: marks.setdefault(stage, time.monotonic())
         )
         state = store.state(suspect.id)
-        if state.status is not Status.CONFIRMED:
+        ended = store.finding(state.finding) if state.finding else None
+        if ended is None or "culprits" not in state.stages:
             print(suspect.id, state.status, state.reason, flush=True)
-            return {"refused": suspect.id}
+            return {"refused": suspect.id, "why": f"{state.status}: {state.reason}"}
+        hints.setdefault(ended.operators, ended)
         seconds = marks["reduce"] - marks.get("confirm", began)
     return {
         "suspect": encode(suspect),
@@ -74,6 +79,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=10**9)
     given = parser.parse_args()
     done = set()
+    hints: dict[tuple[str, ...], Finding] = {}
     if given.into.exists():
         for line in given.into.read_text().splitlines():
             one = json.loads(line)
@@ -82,10 +88,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Pool(probe(given.interpreter), 2, Path(folder)) as pool:
         asker = Asker(pool, SCRIPT_LIMITS)
         for number, suspect in enumerate(suspects[: given.most]):
-            made = record(suspect, asker)
+            made = record(suspect, asker, hints)
             with given.into.open("a") as file:
-                file.write(json.dumps({**(made or {}), "key": suspect.id}) + "\n")
-            print(number, suspect.id, suspect.kind, (made or {}).get("reduce_seconds"), flush=True)
+                file.write(json.dumps({**made, "key": suspect.id}) + "\n")
+            print(number, suspect.id, suspect.kind, made.get("reduce_seconds"), flush=True)
 
 
 if __name__ == "__main__":

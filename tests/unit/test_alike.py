@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bot.alike import alike, common_frames
 from tests.unit.corpus.reading import named, read_corpus
-from tests.unit.test_normalise import NAMED_ANEW
 
 MESSAGES = st.text(alphabet=st.sampled_from("ab For,'[].<n>:12 \n"), max_size=60)
 FRAMES = st.lists(st.sampled_from([f"torch._inductor.{m}:{f}" for m in "ab" for f in "xyz"])).map(tuple)
@@ -68,13 +67,6 @@ def test_other_words_for_the_same_are_near(a: str, b: str) -> None:
 )
 def test_other_operators_and_other_words_are_not_near(a: str, b: str) -> None:
     assert alike(a, b) <= ENOUGH
-
-
-def test_what_a_version_names_anew_is_near() -> None:
-    logs = read_corpus()
-    for kind in NAMED_ANEW:
-        messages = [named(log).message for log in logs if log.kind == kind]
-        assert min(alike(a, b) for a, b in combinations(messages, 2)) > ENOUGH
 
 
 def test_few_kinds_of_the_corpus_are_near_each_other() -> None:

@@ -45,7 +45,7 @@ def test_the_corpus_is_large_enough_to_tell() -> None:
 
 
 NAMED_ANEW = {"vmap-item": "2.14.1 traces the exception that 2.13.0 wraps, so its class is another"}
-"""Kinds that a version renames, and why: they are near, not equal (see test_alike)."""
+"""Kinds that a version renames, and why."""
 
 
 def test_logs_of_one_kind_have_one_name() -> None:
