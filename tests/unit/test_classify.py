@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot import classify, wire
+from bot import classify, history, wire
 from bot.bisect import Outcome
 from bot.classify import Change, Elsewhere, InStore, OnBuilds, Standing
 from bot.states import Ledger, Trial, Tried
@@ -147,3 +147,35 @@ def test_what_a_person_has_called_gone_stays_so() -> None:
 def test_an_open_finding_that_is_met_again_is_just_seen() -> None:
     met = classify.seen_again(a_finding(), BUILD, "2026-11-05")
     assert (met.state, met.since, met.last_seen) == ("open", {}, "2026-11-05")
+
+
+def on_builds_said(*said: tuple[str, Verdict]) -> Standing:
+    """The standing of a bug that torch 2.13.0 showed first, after verdicts of other builds."""
+    finding = a_finding()
+    for version, verdict in said:
+        build = replace(BUILD, version=version, git_sha=version)
+        finding = classify.heard(history.noted(finding, history.entry(build, verdict, "2026-11-02")))
+    return classify.standing(finding)
+
+
+def test_a_retest_on_an_older_build_tells_a_regression() -> None:
+    assert on_builds_said(("2.12.0", Verdict.GONE)).on_builds is OnBuilds.REGRESSION
+    assert on_builds_said(("2.12.0", Verdict.REPRODUCES)).on_builds is OnBuilds.PRE_EXISTING
+    assert on_builds_said(("2.13.0.dev20260101", Verdict.GONE)).on_builds is OnBuilds.REGRESSION
+
+
+def test_builds_that_are_newer_or_cannot_run_it_tell_nothing() -> None:
+    assert on_builds_said(("2.14.0", Verdict.GONE)).on_builds is OnBuilds.UNKNOWN
+    assert on_builds_said(("2.12.0", Verdict.CANNOT_RUN)).on_builds is OnBuilds.UNKNOWN
+
+
+def test_the_last_of_the_older_builds_counts() -> None:
+    said = on_builds_said(("2.11.0", Verdict.GONE), ("2.12.0", Verdict.REPRODUCES))
+    assert (said.on_builds, said.reason) == (OnBuilds.PRE_EXISTING, "torch 2.12.0 is wrong, too")
+
+
+def test_a_bisect_knows_better() -> None:
+    told = Change(Outcome.FIRST_BAD, "torch 2.12.0", "torch 2.13.0")
+    finding = classify.stand(a_finding(), classify.bisected(Standing(InStore.NEW), told))
+    older = history.entry(replace(BUILD, version="2.12.0", git_sha="x"), Verdict.REPRODUCES)
+    assert classify.heard(history.noted(finding, older)).since == finding.since
