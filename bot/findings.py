@@ -84,7 +84,7 @@ def traits(
         exception=run.exception,
         message=run.message,
         signal=run.signal,
-        frames=run.frames,
+        frames=fingerprint.frames_of(run),
     )
 
 

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bot import normalise
-from fuzzers.records import Kind
+from bot import crash_log, normalise
+from fuzzers.records import Finding, Kind, Run
 
 VERSION = "v2"
 DIGITS = 12
@@ -88,3 +88,27 @@ def signature(traits: Traits) -> str:
     """The version tag and twelve hex digits."""
     body = json.dumps(traits_hashed(traits), separators=(",", ":"))
     return f"{VERSION}-{hashlib.sha256(body.encode()).hexdigest()[:DIGITS]}"
+
+
+def traits_of(finding: Finding) -> Traits:
+    """The traits that name a finding, from what it keeps."""
+    run = finding.runs[0] if finding.runs else Run(finding.suspect.expect.ending)
+    return Traits(
+        framework=finding.suspect.build.framework,
+        kind=finding.suspect.kind,
+        aspect=finding.suspect.aspect,
+        stage=finding.stage,
+        subsystem=finding.subsystem,
+        debug_name=finding.debug_name,
+        operators=finding.operators,
+        dtypes=finding.dtypes,
+        exception=run.exception,
+        message=run.message,
+        signal=run.signal,
+        frames=frames_of(run),
+    )
+
+
+def frames_of(run: Run) -> tuple[str, ...]:
+    """Where a run failed: the exception's frames, or those that a dying process told."""
+    return run.frames or crash_log.frames(run.log)

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from bot import fingerprint
-from fuzzers.records import Finding, Run
+from fuzzers.records import Finding
 
 _TAG = re.compile(r"v(\d+)-")
 
@@ -28,27 +28,8 @@ def named_now(finding: Finding) -> Finding:
         a.startswith(f"{fingerprint.VERSION}-") for a in finding.aliases
     ):
         return finding
-    now = fingerprint.signature(traits(finding))
+    now = fingerprint.signature(fingerprint.traits_of(finding))
     return replace(finding, aliases=tuple(sorted({*finding.aliases, now})))
-
-
-def traits(finding: Finding) -> fingerprint.Traits:
-    """What names the bug, from what the finding keeps."""
-    run = finding.runs[0] if finding.runs else Run(finding.suspect.expect.ending)
-    return fingerprint.Traits(
-        framework=finding.suspect.build.framework,
-        kind=finding.suspect.kind,
-        aspect=finding.suspect.aspect,
-        stage=finding.stage,
-        subsystem=finding.subsystem,
-        debug_name=finding.debug_name,
-        operators=finding.operators,
-        dtypes=finding.dtypes,
-        exception=run.exception,
-        message=run.message,
-        signal=run.signal,
-        frames=run.frames,
-    )
 
 
 def _version(signature: str) -> int | None:

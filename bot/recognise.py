@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from bot.fingerprint import Traits
+from bot.fingerprint import traits_of
 from bot.near import Seen, likeness, same
 from fuzzers.records import Finding
 
@@ -49,26 +49,6 @@ def recognise(findings: Iterable[Finding], seen: Seen, script: str) -> Recognise
 def scripts(finding: Finding) -> set[str]:
     """The reproducers that lead to a finding, as far as they are kept."""
     return {finding.script, *(str(v.get("script", "")) for v in finding.detail.get("variants", []))}
-
-
-def traits_of(finding: Finding) -> Traits:
-    """The traits that a finding was named by."""
-    run = finding.runs[0]
-    suspect = finding.suspect
-    return Traits(
-        framework=suspect.build.framework,
-        kind=suspect.kind,
-        aspect=suspect.aspect,
-        stage=finding.stage,
-        subsystem=finding.subsystem,
-        debug_name=finding.debug_name,
-        operators=finding.operators,
-        dtypes=finding.dtypes,
-        exception=run.exception,
-        message=run.message,
-        signal=run.signal,
-        frames=run.frames,
-    )
 
 
 def seen_of(finding: Finding) -> Seen:

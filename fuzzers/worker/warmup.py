@@ -4,8 +4,9 @@ Invariant: after `warm_up` the process has one thread, the compiler's lazy table
 precompiled header lies in the temporary folder that all workers of a campaign share.
 
 Order matters. Thread counts are set before any operator runs, because a child that forks after the parent
-ran a parallel region hangs in its first one. No backward pass runs here: with a GPU in sight the autograd
-engine would start threads, and refuses to work in children from then on.
+ran a parallel region hangs in its first one. No backward pass runs here: the autograd engine of a build for
+an accelerator would start threads, and refuses to work in children from then on. Tracing one is enough for
+that, so such a build compiles its one program without gradients.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ import shutil
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from fuzzers.engines import ENGINES
 
@@ -67,6 +70,11 @@ def _build_header() -> None:
     _compile_one()
 
 
+def is_for_accelerator(version: ModuleType) -> Iterator[bool]:
+    """For each kind of accelerator whether the build was made for it, with or without one in the machine."""
+    return (getattr(version, kind, None) is not None for kind in ("cuda", "hip", "xpu"))
+
+
 def quieten() -> None:
     """No warnings and no log lines below errors: a child's output is the candidate's."""
     warnings.simplefilter("ignore")
@@ -87,7 +95,7 @@ def _compile_one() -> None:
         return torch.nn.functional.relu(torch.mm(x, w)).sum(dim=1)
 
     x = torch.ones(4, 8)
-    w = torch.ones(8, 4, requires_grad=True)
+    w = torch.ones(8, 4, requires_grad=not any(is_for_accelerator(torch.version)))
     torch.compile(program)(x, w)
     torch._dynamo.reset()
     if threading.active_count() != 1:

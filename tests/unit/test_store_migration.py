@@ -57,7 +57,7 @@ def test_a_store_of_schema_1_opens_with_nothing_set_aside(old: Store) -> None:
 def test_findings_keep_the_names_they_were_filed_under_and_have_the_new_one_as_an_alias(old: Store) -> None:
     for finding in old.findings():
         assert finding.signature in old_names()
-        now = fingerprint.signature(migrate.traits(finding))
+        now = fingerprint.signature(fingerprint.traits_of(finding))
         assert now.startswith(f"{fingerprint.VERSION}-")
         assert old.finding(now) == finding
 
@@ -90,7 +90,7 @@ def test_the_same_suspects_and_findings_again_are_nothing_new(old: Store) -> Non
     again = Store(SCHEMA1, pytest.fail)
     assert not any(old.add(suspect) for suspect in again.suspects())
     for finding in list(old.findings()):
-        now = fingerprint.signature(migrate.traits(finding))
+        now = fingerprint.signature(fingerprint.traits_of(finding))
         known = old.finding(now)
         assert known is not None
         old.put_finding(known)
