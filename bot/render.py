@@ -7,6 +7,7 @@ for byte in a fence that it cannot end. Rendering the same finding again writes 
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import jinja2
 
 import templates
+from bot import classify
 from bot.defang import cut, defang, fence, inline
 from bot.evidence import Row, publishable, quantities, rows
 from bot.files import write_atomically
@@ -116,6 +118,10 @@ def _filled(finding: Finding, hosts: Sequence[str], log: str) -> str:
             for rung in LADDER
         ],
         place=safe(_place(finding)),
+        culprits=", ".join(f"`{safe(part)}`" for part in finding.culprits),
+        since=safe(_since(finding)),
+        link=_link(finding),
+        near=", ".join(f"`{safe(signature)}`" for signature in finding.near),
         log=log,
         environment=[
             (name, safe(value))
@@ -153,6 +159,28 @@ def _place(finding: Finding) -> str:
     if not finding.label:
         return f"Stage: {finding.stage}."
     return f"First failing stage: {finding.stage} (suggested label: {finding.label})."
+
+
+def _since(finding: Finding) -> str:
+    """What older builds say."""
+    where = classify.standing(finding)
+    known = where.on_builds is not classify.OnBuilds.UNKNOWN
+    return f"{STANDS[where.on_builds]}: {where.reason}." if known else ""
+
+
+def _link(finding: Finding) -> str:
+    """The commits between the last good build and the first bad one. The one address in a body, so it is
+    shown only if it is nothing but that: builds tell their own commits."""
+    change = classify.standing(finding).change
+    return change.link if change is not None and COMPARE.fullmatch(change.link) else ""
+
+
+COMPARE = re.compile(
+    r"https://[a-z]+\.(?:com|net)/[\w.-]+/[\w.-]+/compare/[0-9a-f]{7,40}\.\.\.[0-9a-f]{7,40}"
+)
+
+
+STANDS = {classify.OnBuilds.REGRESSION: "A regression", classify.OnBuilds.PRE_EXISTING: "Not new"}
 
 
 def _log(finding: Finding) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot import render
+from bot.bisect import Outcome
+from bot.classify import Change, InStore, Standing, bisected, stand
 from fuzzers.records import Aspect, Ending, Expect, Finding, Json, Kind, Run, Suspect
 from tests.unit import toy_build
 
@@ -97,6 +99,12 @@ def raising(log: str = HOSTILE_LOG) -> Finding:
     )
 
 
+def regression(link: str) -> Finding:
+    change = Change(Outcome.FIRST_BAD, "torch 2.12.0", "torch 2.13.0", link=link)
+    placed = finding(culprits=("lowerings/abs", "codegen/fusion"), near=("v2-0123456789ab",))
+    return stand(placed, bisected(Standing(InStore.NEW), change))
+
+
 CASES = {
     "wrong": finding(),
     "exception-hostile-log": raising(),
@@ -110,6 +118,7 @@ CASES = {
         label="",
         detail={"reason": "aot_eager cannot run: out of memory"},
     ),
+    "regression": regression(f"https://github.com/pytorch/pytorch/compare/{'0a' * 6}...{'1b' * 6}"),
 }
 
 
@@ -138,6 +147,14 @@ def test_a_hostile_log_does_nothing_and_leaks_nothing() -> None:
     for leaked in ("@pytorch", "#1", "buildbox-9", "/home/me", "ghp_", "https://", "\x1b"):
         assert leaked not in body
     assert body.count("</details>") == 1
+
+
+def test_a_link_is_shown_only_if_it_compares_two_commits() -> None:
+    assert "/compare/" in render.body(CASES["regression"])
+    for link in ("https://evil.example/x", "https://github.com/a/b/compare/main...x) @you [y](z"):
+        body = render.body(regression(link))
+        assert link not in body
+        assert "@you" not in body
 
 
 @pytest.mark.parametrize("size", [10, 60_000, 2_000_000])
