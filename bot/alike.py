@@ -14,6 +14,9 @@ from rapidfuzz.distance import Indel
 
 from bot import normalise
 
+ALIKE = 0.8
+"""triage.md: messages more than this alike are near."""
+
 ANOTHER_SUBJECT = 0.75
 """What a likeness is multiplied by when two messages speak of different operators: frameworks say the same of
 many operators, and what is wrong with one is seldom what is wrong with another."""

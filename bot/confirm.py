@@ -9,11 +9,13 @@ outside) is neither for nor against.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot import normalise
+from bot.alike import ALIKE, alike
 from bot.asking import Asker, Judgement
 from bot.evidence import difference, publishable
+from bot.fingerprint import is_named_by_message
 from bot.localise import Place, failed, localise
 from bot.verdict import verdict
 from fuzzers.records import Aspect, Ending, Expect, Json, Kind, Run, Suspect, Verdict
@@ -39,18 +41,32 @@ Fresh = Callable[[Sequence[str]], list[Run]]
 @dataclass(frozen=True)
 class Way:
     """The comparable part of how a script ended; class and normalised message for an exception only (an
-    assertion's message holds values, and the oracle speaks for those)."""
+    assertion's message holds values, and the oracle speaks for those), and where it was raised."""
 
     ending: Ending
     exception: str = ""
     message: str = ""
     signal: str = ""
+    frames: tuple[str, ...] = field(default=(), compare=False)
+
+    def is_still(self, other: Way) -> bool:
+        """Whether another script of the same suspect ended in this way. A message may name what a smaller
+        program has no more, so one from the same place may differ in a word; not so what generated code
+        raises, where the place says nothing."""
+        if self == other:
+            return True
+        return (
+            (self.ending, self.exception) == (other.ending, other.exception)
+            and is_named_by_message(Kind.EXCEPTION, self.frames)
+            and normalise.frames(self.frames) == normalise.frames(other.frames)
+            and alike(self.message, other.message) > ALIKE
+        )
 
 
 def way(run: Run) -> Way:
     """How a script ended, comparable."""
     if run.ending is Ending.EXCEPTION:
-        return Way(run.ending, run.exception, normalise.message(run.message))
+        return Way(run.ending, run.exception, normalise.message(run.message), frames=run.frames)
     return Way(run.ending, signal=run.signal)
 
 
@@ -70,7 +86,7 @@ class SlipKey:
         """Whether a judged script shows this failure: it ends so, the rung below is right, and the oracle
         reports the same difference."""
         return (
-            way(judged.run) == self.way
+            self.way.is_still(way(judged.run))
             and (self.below is None or judged.before is None or judged.before.ending is Ending.OK)
             and (self.kind in UNEXAMINED or self._still_reported(judged.report))
         )

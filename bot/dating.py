@@ -169,9 +169,10 @@ class Search:
 
 def remember(store: Store, signature: str, report: Report) -> None:
     """Write what a search told into its finding, as the store has it now; one that has gone is left alone."""
-    if (finding := store.finding(signature)) is not None:
-        where = classify.bisected(classify.standing(finding), report.change())
-        store.put_finding(classify.stand(finding, where))
+    with store.shelf.held():
+        if (finding := store.finding(signature)) is not None:
+            where = classify.bisected(classify.standing(finding), report.change())
+            store.put_finding(classify.stand(finding, where))
 
 
 def _count(answers: Mapping[str, Sequence[Answer]]) -> int:

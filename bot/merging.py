@@ -51,7 +51,8 @@ def merge(store: Store, other: Store) -> Merged:
             holds = _merge_holds(store, other, batch)
             runs = _merge_runs(store, other, batch)
         for whole in wholes:
-            for alias in whole.aliases:
+            # Only what was read as a finding: an alias is whatever the other store says.
+            for alias in sorted(before.keys() & set(whole.aliases)):
                 store.drop(alias, whole.signature)
         after = store.catalogue.now()
     theirs = other.catalogue.now().parts

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from bot import alike, normalise
 from bot.fingerprint import Traits, dtype_class
 
-ALIKE = 0.8
-"""triage.md: messages more than this alike are near."""
 COMMON_FRAMES = 2
 
 SHARED = frozenset({"codegen", "config", "cudagraphs", "partition", "passes"})
@@ -39,7 +37,7 @@ def likeness(a: Traits, b: Traits) -> str:
         return ""
     if a.message and b.message:
         shown = alike.alike(normalise.message(a.message), normalise.message(b.message))
-        if shown > ALIKE:
+        if shown > alike.ALIKE:
             return f"messages {shown:.0%} alike"
     if alike.common_frames(a.frames, b.frames) >= COMMON_FRAMES:
         return "common frames"

@@ -22,6 +22,9 @@ from bot.store import Store
 from bot.verdict import verdict
 from fuzzers.records import Build, Expect, Finding, Verdict
 
+LITTLE = "tested again, it changes little"
+"""The reason of a hold that was lifted by a second retest, not by a person."""
+
 
 class Moved(StrEnum):
     """How a retest changed a finding's state."""
@@ -57,15 +60,17 @@ def retest(
     done = []
     for finding in list(_of(store, build.framework)):
         found = one(finding, store.script(finding), fresh)
-        store.put_finding(recorded(finding, build, found, utc_now()))
+        _remember(store, build, found)
         tell(found)
         done.append(found)
     if done:
         _hold(store, build)
     moved = settle(store, build.framework, build.name)
-    states = {finding.signature: finding.state for finding in store.findings()}
+    now = store.catalogue.now()
     return [
-        replace(found, state=states[found.signature], moved=moved.get(found.signature, Moved.NOT))
+        replace(found, state=after.state, moved=moved.get(after.signature, Moved.NOT))
+        if (after := now.named(found.signature))
+        else found
         for found in done
     ]
 
@@ -77,6 +82,14 @@ def one(finding: Finding, script: str, fresh: Fresh) -> Retested:
     except MachineryFailure as failure:
         judged, changed, reason = Verdict.CANNOT_RUN, False, f"the machinery failed: {failure}"
     return Retested(finding.signature, finding.title, judged, changed, reason, finding.state)
+
+
+def _remember(store: Store, build: Build, found: Retested) -> None:
+    """Write a verdict into its finding as the store has it now: running took a while, in which a person may
+    have decided on it, or a triage joined it with another."""
+    with store.shelf.held():
+        if (finding := store.finding(found.signature)) is not None:
+            store.put_finding(recorded(finding, build, found, utc_now()))
 
 
 def expected(finding: Finding) -> Expect:
@@ -96,11 +109,12 @@ def settle(store: Store, framework: str, build: str) -> dict[str, Moved]:
     if held(store, framework):
         return {}
     moved = {}
-    for finding in list(_of(store, framework)):
-        after, how = settled(finding, build, utc_now())
-        if after != finding:
-            store.put_finding(after)
-            moved[finding.signature] = how
+    with store.shelf.held():
+        for finding in list(_of(store, framework)):
+            after, how = settled(finding, build, utc_now())
+            if after != finding:
+                store.put_finding(after)
+                moved[finding.signature] = how
     return moved
 
 
@@ -143,9 +157,9 @@ def _hold(store: Store, build: Build) -> None:
     reason = history.too_many(changed, len(findings))
     now = utc_now()
     parts = (build.framework, build.version, build.variant, build.python, build.git_sha)
-    new = Hold(*parts, reason=reason or "tested again, it changes little", at=now)
+    new = Hold(*parts, reason=reason or LITTLE, at=now)
     before = next((hold for hold in store.holds() if hold.key == new.key), None)
-    if reason and before is None:
+    if reason and (before is None or before.reason == LITTLE):
         store.put_hold(new)
     elif not reason and before is not None and not before.accepted_at:
         store.put_hold(replace(new, accepted_at=now))

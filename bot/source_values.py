@@ -6,6 +6,7 @@ Invariant: as in `bot.source_passes`, an edit is only a proposal.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 
 from bot.source import Cut, Edit, Source
@@ -76,7 +77,7 @@ def shrink_numbers(source: Source) -> Iterator[Edit]:
                 smaller = (*SIZES, number // 2)
                 for size in dict.fromkeys(s for s in smaller if 0 <= s < number):
                     yield (source.replaced(node, b"%d" % size),)
-            case ast.Constant(value=float(number)):
+            case ast.Constant(value=float(number)) if math.isfinite(number):
                 for plain in dict.fromkeys(
                     (0.0, 1.0, float(int(number / 2)), round(number), round(number, 1))
                 ):

@@ -134,11 +134,9 @@ class _Line:
         confirmed = self._confirm(suspect)
         if isinstance(confirmed, Refused):
             return self._refuse(suspect, confirmed)
-        early = traits(suspect.build.framework, confirmed.slip, confirmed.runs[0], confirmed.place)
-        if fingerprint.is_named_by_message(early.kind, early.frames):
-            known = self.store.finding(fingerprint.signature(early))
-            if known is not None:
-                return self._done(suspect, known.signature, {"script": suspect.script})
+        early = early_name(suspect, confirmed)
+        if early and (known := self.store.finding(early)) is not None:
+            return self._done(suspect, known.signature, {"script": suspect.script})
         if self.over():
             return self._keep(suspect, status=Status.DEFERRED, reason="confirmed; out of budget to reduce it")
         seen = replace(suspect, kind=confirmed.slip.kind, aspect=confirmed.slip.aspect)
@@ -154,10 +152,11 @@ class _Line:
         culprits = self._stage(
             suspect, "culprits", Culprits, lambda: culprits_of(written.script, written.place, self.asker)
         )
-        return self._name(suspect, seen, Stages(confirmed, shortened, written, culprits))
+        return self._name(suspect, seen, Stages(confirmed, shortened, written, culprits), early)
 
-    def _name(self, suspect: Suspect, seen: Suspect, stages: Stages) -> None:
-        """Join the finding that this failure is; where there is none, it is one."""
+    def _name(self, suspect: Suspect, seen: Suspect, stages: Stages, early: str) -> None:
+        """Join the finding that this failure is; where there is none, it is one. The name that it had before
+        it was reduced, if it had one, is an alias: the next one with it need not be reduced."""
         named = stages.traits(suspect.build.framework)
         signature = fingerprint.signature(named)
         written = stages.written
@@ -166,12 +165,14 @@ class _Line:
             looked = recognise(self.store.findings(), Seen(named, stages.culprits.without), written.script)
             if looked.known:
                 self.tell(suspect.id, "same bug", looked.why)
-                known = with_alias(self._finding(looked.known), signature)
-                self.store.put_finding(known)
+                known = self._finding(looked.known)
+                self.store.put_finding(with_alias(known, signature))
             else:
                 where = classify.first_seen(self.store.ledger(), suspect.build)
                 known = classify.stand(found(signature, suspect, seen, stages, looked.near), where)
                 self.store.put_finding(known, evidence(stages))
+        if early:
+            self.store.put_finding(with_alias(self._finding(known.signature), early))
         variant = {"script": written.script, "operators": list(written.operators)}
         self._done(suspect, known.signature, variant)
 
@@ -264,6 +265,13 @@ class _Line:
         )
 
 
+def early_name(suspect: Suspect, confirmed: Confirmed) -> str:
+    """The signature of a failure that its message names, from its unreduced script; empty for others."""
+    named = traits(suspect.build.framework, confirmed.slip, confirmed.runs[0], confirmed.place)
+    by_message = fingerprint.is_named_by_message(named.kind, named.frames)
+    return fingerprint.signature(named) if by_message else ""
+
+
 @dataclass(frozen=True)
 class Stages:
     """What the stages before naming came to."""
@@ -279,7 +287,7 @@ class Stages:
         return traits(
             framework,
             self.confirmed.slip,
-            self.confirmed.runs[0],
+            written.runs[0],
             written.place,
             written.operators,
             written.dtypes,

@@ -37,7 +37,7 @@ def write_up(
     seen = confirmed.slip.way
     expect = Expect(seen.ending, seen.exception, seen.message, seen.signal)
     found, _, runs = in_fresh_processes(expect, shortened.script, fresh, asker.at_once)
-    if found is not Verdict.REPRODUCES or any(way(run) != seen for run in runs):
+    if found is not Verdict.REPRODUCES or not all(seen.is_still(way(run)) for run in runs):
         return Written(
             source_passes.formatted(suspect.script),
             confirmed.runs,

@@ -33,7 +33,7 @@ from bot.builds.pip import PIP_SECONDS
 from bot.builds.pythons import examine
 from bot.builds.web import Web
 from bot.errors import MachineryFailure
-from bot.files import utc_now, write_atomically
+from bot.files import reaching, utc_now, write_atomically
 from bot.target import probe
 from fuzzers.records import SCHEMA, Build
 
@@ -108,8 +108,9 @@ class Environments:
         with self._open_lock(key) as lock:
             got = self._installed(offer, key, lock)
             if isinstance(got, Kept):
-                os.utime(self._record(key))
-                self._make_room(0)
+                with reaching(self.root):
+                    os.utime(self._record(key))
+                    self._make_room(0)
             yield got.build if isinstance(got, Kept) else got
 
     def has(self, offer: Offer) -> bool:
@@ -159,7 +160,8 @@ class Environments:
             said = f"{error.strerror or error}"
             raise MachineryFailure(f"cannot install {offer.name} in {self.root}: {said}") from error
         finally:
-            self._remove(aside)
+            with reaching(aside):
+                self._remove(aside)
         return None
 
     def _check_first(self, offer: Offer, key: str, sha256: str) -> None:
@@ -195,7 +197,7 @@ class Environments:
     def _read(self, key: str) -> Kept | None:
         try:
             return wire.read(Kept, self._record(key).read_bytes())
-        except (FileNotFoundError, wire.UnreadableError):
+        except (FileNotFoundError, NotADirectoryError, wire.UnreadableError):
             return None
 
     def _record(self, key: str) -> Path:

@@ -9,6 +9,7 @@ version, and so whoever can publish under a name in one of them decides what is 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import zipfile
 from collections.abc import Callable, Mapping
@@ -17,9 +18,9 @@ from hashlib import file_digest
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from packaging.metadata import parse_email
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidWheelFilename
 from packaging.version import InvalidVersion, Version
 
 from bot.builds.offer import Offer
@@ -37,6 +38,13 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {"torch": ("expecttest>=0.3", "numpy"), 
 mode fails on its first call."""
 
 VENV_SECONDS = 120.0
+
+METADATA_BYTES = 4 * 2**20
+"""What a wheel says of itself; torch's has 64 kibibytes."""
+
+UNCONSTRAINED = {"PIP_CONSTRAINT": os.devnull}
+"""A constraint that the user has on the framework is meant for their own environments. An empty value would
+leave the one of their configuration file."""
 
 
 class CannotError(Exception):
@@ -93,7 +101,7 @@ class Installer:
         pip = Pip(self.python.path, folder, self.pip_seconds, self.stopped)
         to = folder / "found"
         flags = ("--no-deps", "--no-cache-dir", "--only-binary", ":all:", "--dest", str(to))
-        _accept(pip("download", *flags, f"{offer.framework}=={offer.version}"))
+        _accept(pip("download", *flags, f"{offer.framework}=={offer.version}", **UNCONSTRAINED))
         found = sorted(to.glob("*.whl"))
         if not found:
             raise MachineryFailure(f"pip downloaded no wheel of {offer.name}")
@@ -101,10 +109,14 @@ class Installer:
 
     def _venv(self, home: Path) -> None:
         """Without pip: nightfuzz's own is used, one and the same for all."""
-        made = subprocess.run(
-            [self.python.path, "-I", "-m", "venv", "--without-pip", str(home)],
-            capture_output=True, text=True, check=False, timeout=VENV_SECONDS, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        try:
+            made = subprocess.run(
+                [self.python.path, "-I", "-m", "venv", "--without-pip", str(home)],
+                capture_output=True, text=True, check=False, timeout=VENV_SECONDS, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            said = f"did not make a virtual environment within {VENV_SECONDS:g} s"
+            raise MachineryFailure(f"{self.python.path} {said}") from error
         if made.returncode:
             said = ((made.stderr or made.stdout).strip().splitlines() or ["it does not say why"])[-1]
             raise MachineryFailure(f"{self.python.path} cannot make a virtual environment: {said}")
@@ -114,9 +126,7 @@ class Installer:
         wheels, needed, seen = [wheel], [], {offer.framework}
         while wheels:
             one = wheels.pop()
-            # A constraint that the user has on the framework is meant for their own environments.
-            alone = ("--no-compile", "--no-deps", "--no-index", str(one))
-            _accept(pip("install", *alone, PIP_CONSTRAINT=""))
+            _accept(pip("install", "--no-compile", "--no-deps", "--no-index", str(one), **UNCONSTRAINED))
             for requirement in _requirements(one, self.python):
                 if not (offer.index and _is_of_the_night(requirement)):
                     needed.append(str(requirement))
@@ -161,16 +171,28 @@ def _accept(told: Told) -> None:
 
 
 def _requirements(wheel: Path, python: Python) -> list[Requirement]:
-    """What a wheel needs in an environment of this interpreter."""
-    with zipfile.ZipFile(wheel) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        metadata, _ = parse_email(archive.read(names[0])) if names else ({}, {})
-    try:
-        found = [Requirement(text) for text in metadata.get("requires_dist", [])]
-    except (InvalidRequirement, InvalidWheelFilename) as error:
-        raise CannotError(f"{wheel.name}: {' '.join(str(error).split())}") from error
+    """What a wheel needs in an environment of this interpreter. CannotError for a need with an address: pip
+    would fetch and build whatever is there, past every index."""
     environment_of = {**python.markers, "extra": ""}
-    return [r for r in found if r.marker is None or r.marker.evaluate(environment_of)]
+    try:
+        all_of_it = [Requirement(text) for text in _metadata(wheel).get("requires_dist", [])]
+        needed = [r for r in all_of_it if r.marker is None or r.marker.evaluate(environment_of)]
+    except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName) as error:
+        raise CannotError(f"{wheel.name}: {' '.join(str(error).split())}") from error
+    for requirement in needed:
+        if requirement.url:
+            raise CannotError(f"{wheel.name} needs {requirement}, which no index has a say in")
+    return needed
+
+
+def _metadata(wheel: Path) -> RawMetadata:
+    with zipfile.ZipFile(wheel) as archive:
+        found = [one for one in archive.infolist() if one.filename.endswith(".dist-info/METADATA")]
+        if not found:
+            return {}
+        if found[0].file_size > METADATA_BYTES:
+            raise CannotError(f"{wheel.name}: its metadata has {found[0].file_size} bytes")
+        return parse_email(archive.read(found[0]))[0]
 
 
 def _is_of_the_night(requirement: Requirement) -> bool:
@@ -197,10 +219,14 @@ def _by_worker(offer: Offer, python: str, _: Python) -> Build:
 def _import_only(offer: Offer, python: str, made_with: Python) -> Build:
     """For a framework that no worker serves: it imports, and what it is the offer knows best."""
     folder = Path(python).parents[2]
-    told = subprocess.run(
-        [python, *FLAGS, "-c", f"import {offer.framework}"], env=environment(folder), cwd=folder,
-        capture_output=True, text=True, check=False, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    try:
+        told = subprocess.run(
+            [python, *FLAGS, "-c", f"import {offer.framework}"], env=environment(folder), cwd=folder,
+            capture_output=True, text=True, check=False, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        said = f"did not import {offer.framework} within {PROBE_SECONDS:g} s"
+        raise MachineryFailure(f"{python} {said}") from error
     if told.returncode:
         said = (told.stderr.strip().splitlines() or [f"exit status {told.returncode}"])[-1]
         raise CannotError(f"it does not import: {said}")

@@ -67,7 +67,7 @@ def links(page: Page, project: str) -> list[DistributionPackage]:
             return ProjectPage.from_json_data(json.loads(page.content), page.url).packages
         if page.kind.endswith("html"):
             return ProjectPage.from_html(project, page.content, page.url).packages
-    except (ValueError, UnsupportedRepoVersionError) as error:
+    except (ValueError, RecursionError, UnsupportedRepoVersionError) as error:
         said = " ".join(str(error).split())
         raise MachineryFailure(f"{page.url} is no package index: {said}") from error
     raise MachineryFailure(f"{page.url} is no package index: it is {page.kind or 'of no kind'}")

@@ -125,6 +125,16 @@ def test_what_a_worker_needs_is_installed_from_the_persons_own_configuration(
         assert [path for path in index.requests if "numpy" in path] == []
 
 
+def test_a_constraint_in_the_persons_configuration_file_does_not_keep_a_build_out(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "constraints.txt").write_text("torch<=2.14.1\n")
+    (home / "pip.conf").write_text(f"[global]\nconstraint = {home / 'constraints.txt'}\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(home / "pip.conf"))
+    with Index(home, [NIGHT]) as index:
+        assert isinstance(Cache(home).install(offers(index)[0]), Build)
+
+
 def test_what_is_pinned_to_the_same_night_comes_from_the_nights_own_index(home: Path) -> None:
     with Index(home, [ToyBuild("20261101", needs=("triton==3.6.0+gitabc",))]) as index:
         name = "triton-3.6.0+gitabc-py3-none-any.whl"
@@ -146,6 +156,8 @@ def test_what_is_pinned_to_the_same_night_comes_from_the_nights_own_index(home: 
         (replace(NIGHT, fault=Fault.IMPORT), "does not import: OSError: libtoy.so"),
         (replace(NIGHT, needs=("triton==3.6.0+gitabc",)), "triton==3.6.0+gitabc"),
         (replace(NIGHT, needs=("not a requirement",)), "not a requirement"),
+        (replace(NIGHT, needs=("colorama @ https://nobody.test/c.zip",)), "no index has a say"),
+        (replace(NIGHT, needs=("colorama; os_name ~= 'a'",)), "os_name"),
     ],
 )
 def test_a_build_that_cannot_be_installed_is_told_with_its_reason(

@@ -195,6 +195,28 @@ def test_testing_a_held_build_again_with_a_better_end_lifts_the_hold(tmp_path: P
     assert held(store) == ""
 
 
+def test_a_hold_that_a_second_retest_lifted_comes_back_with_a_third(tmp_path: Path) -> None:
+    store = a_store(tmp_path, EIGHT)
+    assert_moves(store, 1, "w")
+    assert_moves(store, 1, "")
+    assert held(store) == ""
+    assert_moves(store, 1, "w")
+    assert "6 of 8 open findings" in held(store)
+
+
+def test_what_a_person_decides_while_a_script_runs_stays(store: Store) -> None:
+    def fresh(scripts: Sequence[str]) -> list[Run]:
+        (finding,) = store.findings()
+        decision = {"state": "gone", "at": "2026-11-01"}
+        store.put_finding(replace(finding, state="gone", detail={"decision": decision}))
+        return toy_build.ToyBuild().fresh(scripts)
+
+    (found,) = retest(store, toy_build.BUILD, fresh)
+    (finding,) = store.findings()
+    assert finding.detail["decision"]["state"] == finding.state == found.state == "gone"
+    assert [v["verdict"] for v in finding.verdicts] == ["reproduces"]
+
+
 def test_the_build_after_a_held_one_is_held_for_itself(tmp_path: Path) -> None:
     store = a_store(tmp_path, EIGHT)
     assert_moves(store, 1, "w")

@@ -167,6 +167,14 @@ def test_numbers_shrink() -> None:
     assert_offers("x = 3\n", "x = -3\nassert x\n")
 
 
+def test_a_number_that_is_no_finite_one_is_left_alone() -> None:
+    assert offers("x = 1e999\ny = x\nassert y\n")
+
+
+def test_a_call_within_a_call_of_the_same_function_breaks_nothing() -> None:
+    assert_sound("def f(a, b):\n    return a\ny = f('é', f('ééé', 'ü'))\nassert y\n")
+
+
 def test_a_name_that_is_used_once_gives_way_to_its_value() -> None:
     assert_offers("return torch.cat([-a, torch.relu(a + 3)])")
     assert_offers("y = (a + 1) * 2\n", "x = a + 1\ny = x * 2\nassert y\n")

@@ -161,6 +161,24 @@ def test_what_one_store_has_joined_the_other_does_not_take_apart(
     assert joined(store) == first
 
 
+@pytest.mark.parametrize("name", ["", ".", "../runs", "../../../mine"])
+def test_an_alias_that_is_no_finding_of_ours_moves_nothing(store: Store, other: Store, name: str) -> None:
+    mine = store.root.parents[1] / "mine"
+    mine.mkdir()
+    store.record_run("a-run", {})
+    store.put_finding(X)
+    other.put_finding(Y)
+    path = other.finding_folder("v2-y") / "finding.json"
+    path.write_text(path.read_text().replace('"aliases": []', f'"aliases": ["v2-x", "{name}"]'))
+    merge(store, other)
+    assert joined_names(store) == ["v2-x", "v2-y"]
+    assert mine.exists() and (store.root / "runs" / "a-run.json").exists()
+
+
+def joined_names(store: Store) -> list[str]:
+    return sorted(name for name in ("v2-x", "v2-y") if store.finding(name))
+
+
 def test_a_state_that_names_a_joined_finding_still_finds_it(store: Store) -> None:
     store.add(a_suspect())
     store.put_finding(X)
