@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from bot.asking import Asker
 from bot.errors import MachineryFailure
 from bot.localise import Place, failed, unknown
+from bot.outside import outside
 from fuzzers.records import Ending, Run
 
 SUBSYSTEMS: dict[str, tuple[str, ...]] = {
@@ -31,7 +32,13 @@ partitioner are not asked about for a failure of inductor: the rung below runs t
 SWITCHED = frozenset({"partition", "passes", "codegen", "config"})
 """Subsystems whose parts have a switch each and are not switched off together: some would undo others."""
 
-ORDER = tuple(subsystem for stage in SUBSYSTEMS.values() for subsystem in stage)
+GRAPH = "graph"
+"""The subsystem of operators that are right outside of the graph: asked about in the stages that make the
+graph, which have no parts to switch off."""
+
+CAPTURING = frozenset({"dynamo", "aot"})
+
+ORDER = (GRAPH, *(subsystem for stage in SUBSYSTEMS.values() for subsystem in stage))
 
 NOTHING = ""
 """What is off in the run that must fail."""
@@ -74,6 +81,8 @@ class Culprits:
 
 def culprits_of(script: str, place: Place, asker: Asker) -> Culprits:
     """The culprits of a script that fails at `place`."""
+    if place.stage in CAPTURING:
+        return _outside_the_graph(script, place, asker)
     if place.stage not in SUBSYSTEMS:
         return Culprits(reason=f"nothing can be switched off in the stage {place.stage!r}")
     search = Search(script, place, asker)
@@ -81,6 +90,19 @@ def culprits_of(script: str, place: Place, asker: Asker) -> Culprits:
         return search.culprits()
     except MachineryFailure as failure:
         return Culprits(tried=search.tried, reason=f"the machinery failed: {failure}")
+
+
+def _outside_the_graph(script: str, place: Place, asker: Asker) -> Culprits:
+    """The operators each of which, run between two graphs, makes the script right."""
+    variants = outside(script)
+    try:
+        runs = asker.runs([(text, place.rung) for text in variants.values()])
+    except MachineryFailure as failure:
+        return Culprits(reason=f"the machinery failed: {failure}")
+    told = {f"{GRAPH}/{name}": run for name, run in zip(variants, runs, strict=True)}
+    without = {part: run.ending is Ending.OK for part, run in told.items() if not unknown(run)}
+    parts = tuple(part for part, right in without.items() if right)
+    return Culprits(parts, len(runs), "" if parts else "no operator is right outside of the graph", without)
 
 
 class Search:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import os
 import shutil
 import struct
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bot.asking import Asker
@@ -40,6 +42,36 @@ FRESH_LIMITS = Limits(seconds=240.0, memory_mib=32768, output_kib=4096)
 that. Address space, not memory: each thread of a many-core machine reserves its own."""
 
 
+class Running:
+    """Fresh processes that run side by side in several threads, so that any thread can end them all."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: set[Worker] = set()
+        self._closed = False
+
+    @contextmanager
+    def among(self, worker: Worker) -> Iterator[None]:
+        """The worker is one of them in here; when they have been ended already, so is this one."""
+        with self._lock:
+            self._workers.add(worker)
+            late = self._closed
+        if late:
+            worker.close()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._workers.remove(worker)
+
+    def close(self) -> None:
+        """End them: calls that wait end, and those that are still to come are refused."""
+        with self._lock:
+            self._closed, workers = True, list(self._workers)
+        for worker in workers:
+            worker.close()
+
+
 def run(
     build: Build,
     script: str,
@@ -48,8 +80,9 @@ def run(
     limits: Limits = FRESH_LIMITS,
     backend: str | None = None,
     perturb: int | None = None,
+    running: Running | None = None,
 ) -> Run:
-    """How `script` ends in a fresh process.
+    """How `script` ends in a fresh process. MachineryFailure when `running`, to which it belongs, is closed.
 
     `headers` is the folder of warm workers whose precompiled header is used (None: build one, 20 s);
     `perturb` fills fresh memory with that byte (MALLOC_PERTURB_), which shows up uninitialised reads.
@@ -58,7 +91,8 @@ def run(
     with private_folder() as folder:
         if headers is not None:
             carry_over(headers, folder)
-        with Worker(build, folder, cold=True, extra=extra) as worker:
+        worker = Worker(build, folder, cold=True, extra=extra)
+        with worker, (running or Running()).among(worker):
             (run,) = Asker(worker, limits).runs([(script, backend)])
     return run
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,11 +46,16 @@ def load(path: Path) -> list[Recorded]:
     """The records in a compressed file of JSON lines."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
-            return [wire.read(Recorded, line) for line in lines]
+            corpus = [wire.read(Recorded, line) for line in lines]
     except FileNotFoundError as error:
         raise UserMistake(f"there is no corpus at {path}") from error
-    except (OSError, EOFError, wire.UnreadableError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise UserMistake(f"{path} is no corpus of suspects: {error}") from error
+    if not corpus:
+        raise UserMistake(f"{path} is no corpus of suspects: it is empty")
+    if any("script" not in one.stages.get("write-up", {}) for one in corpus):
+        raise UserMistake(f"{path} is no corpus of suspects: one of them was not written up")
+    return corpus
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -284,9 +285,14 @@ def fresh_runner(build: Build, at_once: int, headers: Path | None) -> Fresh:
     """Runs scripts in fresh processes, `at_once` side by side."""
 
     def run(scripts: Sequence[str]) -> list[Run]:
+        running = fresh_process.Running()
+        one = partial(fresh_process.run, build, headers=headers, running=running)
         with ThreadPoolExecutor(at_once) as threads:
-            return list(
-                threads.map(lambda script: fresh_process.run(build, script, headers=headers), scripts)
-            )
+            try:
+                return list(threads.map(one, scripts))
+            except BaseException:
+                # Leaving the pool waits for its threads, and they would wait for the scripts that they run.
+                running.close()
+                raise
 
     return run

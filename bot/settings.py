@@ -110,7 +110,10 @@ class Settings(BaseSettings):
         description="Folder for the environments of builds; default: nightfuzz in the user's cache.",
     )
     cache_gib: float = Field(
-        default=30.0, gt=0, description="Environments that nobody uses go when they take more than this."
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Environments that nobody uses go when they take more than this.",
     )
     aspects: Literal["forward", "full", "mixed"] = Field(
         default="mixed",

@@ -7,8 +7,9 @@ whole; only what looks broken is looked at again under the lock, in case somebod
 
 from __future__ import annotations
 
-import json
+import errno
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,10 +53,10 @@ class Shelf:
     def read(self, kind: type[T], path: Path, is_right: Callable[[T], bool] = lambda _: True) -> T | None:
         """The record in `path`; None when there is none, and None and set aside when it is no such record
         or another's (`is_right`)."""
-        data = _bytes(path)
-        if data is None:
-            return None
         try:
+            data = _bytes(path)
+            if data is None:
+                return None
             record = wire.read(kind, data)
         except wire.UnreadableError:
             record = None
@@ -63,22 +64,25 @@ class Shelf:
 
     def read_plain(self, path: Path) -> Json | None:
         """The JSON object in `path`, of no class; else as `read`."""
-        data = _bytes(path)
-        if data is None:
-            return None
         try:
-            return _plain(data)
-        except ValueError:
+            data = _bytes(path)
+            return None if data is None else _plain(data)
+        except wire.UnreadableError:
             with self.held():
                 try:
                     return _plain(_bytes(path) or b"")
-                except ValueError as error:
-                    self.set_aside(path, f"not JSON ({error})")
-                    return None
+                except wire.UnreadableError as error:
+                    self.set_aside(path, f"{path.name} is {error}")
+                return None
 
     def bytes(self, path: Path) -> bytes | None:
-        """What is in a file; None when it is not there."""
-        return _bytes(path)
+        """What is in a file; None when it is not there, and None and set aside when it is no plain file."""
+        try:
+            return _bytes(path)
+        except wire.UnreadableError as error:
+            with self.held():
+                self.set_aside(path, f"{path.name} is {error}")
+            return None
 
     def folders(self, kind: str, main: str) -> Iterator[Path]:
         """The folders below `kind` that may hold a record in `main`, by name. What is no such folder is
@@ -117,10 +121,10 @@ class Shelf:
     def _doubt(self, kind: type[T], path: Path, is_right: Callable[[T], bool]) -> T | None:
         """Read again where nobody can write, and set aside what is still not right."""
         with self.held():
-            data = _bytes(path)
-            if data is None:
-                return None
             try:
+                data = _bytes(path)
+                if data is None:
+                    return None
                 record = wire.read(kind, data)
             except wire.TooNewError as error:
                 raise UserMistake(f"{path}: {error}") from error
@@ -138,20 +142,36 @@ def _names(parent: Path) -> list[str]:
         return sorted(os.listdir(parent))  # noqa: PTH208 - names alone, in thousands
     except FileNotFoundError:
         return []
+    except NotADirectoryError as error:
+        raise UserMistake(f"{parent} is no folder, so what holds it is no store") from error
 
 
 def _bytes(path: Path) -> bytes | None:
+    """The whole of a plain file; UnreadableError of anything else. A link in a store that came from elsewhere
+    would show a file of this machine to whoever reads the store, and a pipe would be waited for."""
     try:
-        with FileIO(path) as file:
+        with FileIO(path, opener=_opened) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise wire.UnreadableError("no plain file")
             return file.readall()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError as error:
+        raise wire.UnreadableError("a folder") from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise wire.UnreadableError("a link") from error
+        raise
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _plain(data: bytes) -> Json:
-    plain = json.loads(data)
+    plain = wire.parsed(data)
     if not isinstance(plain, dict):
-        raise ValueError(f"a JSON {type(plain).__name__}")
+        raise wire.UnreadableError(f"a JSON {type(plain).__name__}")
     return plain
 
 

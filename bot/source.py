@@ -74,7 +74,7 @@ class Source:
                     yield block
 
     def edited(self, edit: Iterable[Cut]) -> str:
-        """The script after an edit. Cuts that overlap after all make a text that seldom parses, and no error."""
+        """The script after an edit. Cuts that overlap after all make a text that seldom parses, no error."""
         text = self.bytes
         for cut in sorted(edit, key=lambda c: c.start, reverse=True):
             text = text[: cut.start] + cut.text + text[cut.end :]

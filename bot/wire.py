@@ -64,11 +64,17 @@ def read(kind: type[T], data: str | bytes) -> T:
     else:
         if getattr(record, "schema", SCHEMA) == SCHEMA:
             return record
+    return convert(kind, parsed(data))
+
+
+def parsed(data: str | bytes) -> object:
+    """What a JSON text says; `UnreadableError` when it is none."""
     try:
-        plain = json.loads(data)
+        return json.loads(data)
     except ValueError as error:
         raise UnreadableError(f"not JSON ({error})") from error
-    return convert(kind, plain)
+    except RecursionError as error:
+        raise UnreadableError("not JSON of ours (nested too deeply)") from error
 
 
 def convert(kind: type[T], plain: object) -> T:

@@ -33,7 +33,8 @@ _CONFIGURATION = re.compile(
 """Variables that pip reads, besides those that every child of ours gets."""
 
 _NOT_THE_PACKAGE = re.compile(
-    r"No space left on device|Disk quota exceeded|Errno (5|12|13|24|28|30|122)\b|MemoryError\b|ConnectionError|ConnectTimeout|ReadTimeout|"
+    r"No space left on device|Disk quota exceeded|Errno (5|12|13|24|28|30|122)\b|MemoryError\b|"
+    r"ConnectionError|ConnectTimeout|ReadTimeout|"
     r"NewConnectionError|Connection (refused|reset|broken|aborted)|Max retries exceeded|"
     r"HTTP error (429|5\d\d)|HTTPError: 5\d\d|ProxyError|SSLError|name resolution|"
     r"IncompleteRead|ProtocolError|Read timed out|"

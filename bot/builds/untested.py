@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from bot.builds.offer import Offer
 from bot.states import Ledger, Trial, Tried
@@ -34,7 +34,7 @@ def trial_that_tested(offer: Offer, ledger: Ledger, engine: str, revision: str, 
         if (
             trial.outcome in TESTED
             and (trial.framework, trial.python) == (offer.framework, python)
-            and _same_version(Version(trial.version), Version(offer.version))
+            and _same_version(trial.version, offer.version)
             and (trial.engine == engine and revision in ("", trial.revision))
             and _agree(trial.variant, offer.variant)
             and _agree(trial.git_sha[:12], offer.git_sha[:12])
@@ -43,9 +43,13 @@ def trial_that_tested(offer: Offer, ledger: Ledger, engine: str, revision: str, 
     return None
 
 
-def _same_version(ours: Version, theirs: Version) -> bool:
-    """A wheel says `2.14.1` where the framework in it says `2.14.1+cu130`."""
-    return ours.public == theirs.public and _agree(ours.local or "", theirs.local or "")
+def _same_version(ours: str, theirs: str) -> bool:
+    """A wheel says `2.14.1` where the framework in it says `2.14.1+cu130`; what is none equals itself."""
+    try:
+        one, other = Version(ours), Version(theirs)
+    except InvalidVersion:
+        return ours == theirs
+    return one.public == other.public and _agree(one.local or "", other.local or "")
 
 
 def _agree(ours: str, theirs: str) -> bool:

@@ -107,7 +107,7 @@ class Web:
                 answer = session.get(url, stream=True, timeout=within, headers={"Accept": ACCEPT})
             except (requests.ConnectionError, requests.Timeout) as error:
                 raise _PassingError(_first_cause(error)) from error
-            except requests.RequestException as error:
+            except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
                 raise MachineryFailure(f"{url}: {error}") from error
             with closing(answer):
                 said = f"the server answered {answer.status_code} {answer.reason or ''}".rstrip()

@@ -73,7 +73,9 @@ def exit_code(arguments: list[str]) -> int:
         if not arguments:
             app(["--help"], standalone_mode=False)
             return 2
-        return int(app(arguments, standalone_mode=False) or 0)
+        code = int(app(arguments, standalone_mode=False) or 0)
+        # typer takes a Ctrl-C for itself, and says nothing.
+        return _fail("stopped", STOPPED) if code == STOPPED else code
     except NightfuzzError as error:
         return _fail(str(error), error.exit_code)
     except _USAGE_ERRORS as error:

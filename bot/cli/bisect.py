@@ -109,7 +109,7 @@ def _which_builds(settings: Settings, flags: Json) -> tuple[str, ...]:
 
 def _subject(name: str, store: Store) -> Subject:
     """The script or the finding that a person names. UserMistake when it is neither."""
-    if Path(name).is_file():
+    if os.path.isfile(name):  # noqa: PTH113 - pathlib's raises when the name is too long for a file
         return Subject(_script(Path(name)), Expect(Ending.ASSERTION))
     finding = store.finding(name) or _by_prefix(name, store)
     return Subject(store.script(finding), expected(finding), finding)
@@ -121,6 +121,11 @@ def _script(path: Path) -> str:
         tree = ast.parse(text)
     except (OSError, SyntaxError, ValueError) as error:
         raise UserMistake(f"{path} is no Python script: {error}") from error
+    except (
+        RecursionError,
+        MemoryError,
+    ) as error:  # what the parser says of a program that is nested too deeply
+        raise UserMistake(f"{path} is no Python script that can be read: it is nested too deeply") from error
     if not tree.body:
         raise UserMistake(f"{path} is empty")
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +52,8 @@ def merge(other: Other, out: options.Out = None, json: options.AsJson = False) -
 def store_folder(other: Path) -> Path:
     """The store that a person means: an output folder has one, or the folder is one."""
     for folder in (other / "store", other):
-        if any((folder / part).exists() for part in ("suspects", "findings", "ledger.json", "runs")):
+        parts = (folder / part for part in ("suspects", "findings", "ledger.json", "runs"))
+        if any(os.path.exists(part) for part in parts):  # noqa: PTH110 - pathlib's raises on too long a name
             return folder
     raise UserMistake(f"{other} is no store and has none: no suspects, findings, runs or ledger.json in it")
 

@@ -46,7 +46,11 @@ def record(suspect: Suspect, asker: Asker, hints: dict[tuple[str, ...], Finding]
         began = time.monotonic()
         marks: dict[str, float] = {}
         triage(
-            store, asker, warm, Allowance(1e9), lambda _, stage, __: marks.setdefault(stage, time.monotonic())
+            store,
+            asker,
+            warm,
+            Allowance(1e9, reduce_seconds=300.0),
+            lambda _, stage, __: marks.setdefault(stage, time.monotonic()),
         )
         state = store.state(suspect.id)
         ended = store.finding(state.finding) if state.finding else None

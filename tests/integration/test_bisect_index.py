@@ -143,6 +143,27 @@ def test_sixty_builds_give_the_right_one_and_few_are_installed(
     assert len(bench.index.downloads) == len(fetched)
 
 
+@pytest.mark.parametrize("bench", [days(2)], indirect=True)
+def test_the_second_ctrl_c_ends_the_scripts_that_run(bench: Bench) -> None:
+    script = bench.folder / "slow.py"
+    log = bench.folder / "began"
+    script.write_text(f"import time\n\nopen({str(log)!r}, 'w').close()\ntime.sleep(200)\nassert True\n")
+    command = [sys.executable, "-m", "bot", *bench.arguments(subject=str(script))]
+    with subprocess.Popen(
+        command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while not log.exists():
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "nightfuzz: stopped"
+    assert bench.answers() == {}
+
+
 BROKEN_WEEK = {f"at{n}": {"fault": fault} for n, fault in enumerate((Fault.IMPORT, Fault.DEPENDENCY), 3)}
 
 

@@ -124,6 +124,13 @@ def test_no_server_at_all_is_a_failure_in_one_line(index: Index, tmp_path: Path)
         DatedVersions("torch", "cpu", url, PYTHON, QUICK).offers()
 
 
+def test_an_address_that_names_no_host_is_a_failure_in_one_line() -> None:
+    for address in (f"http://{'a' * 300}/", "http://[", "file:///etc"):
+        with pytest.raises(MachineryFailure) as raised:
+            DatedVersions("torch", "cpu", address, PYTHON, QUICK).offers()
+        assert "\n" not in str(raised.value)
+
+
 # MindSpore's folders
 
 SHAS = ("43ccb91e45899b64fe31d304497ab17e3ada3cea", "1261ff4ce06d6f2dc4ce446139948a3e4e9c966b")

@@ -157,7 +157,7 @@ def test_what_is_pinned_to_the_same_night_comes_from_the_nights_own_index(home: 
         (replace(NIGHT, needs=("triton==3.6.0+gitabc",)), "triton==3.6.0+gitabc"),
         (replace(NIGHT, needs=("not a requirement",)), "not a requirement"),
         (replace(NIGHT, needs=("colorama @ https://nobody.test/c.zip",)), "no index has a say"),
-        (replace(NIGHT, needs=("colorama; os_name ~= 'a'",)), "os_name"),
+        (replace(NIGHT, needs=("colorama; os_name ~= 'a'",)), "Undefined"),
     ],
 )
 def test_a_build_that_cannot_be_installed_is_told_with_its_reason(

@@ -51,6 +51,13 @@ def test_with_nothing_tested_the_newest_is_next() -> None:
     assert next_of(Ledger()) == NIGHTS[-1]
 
 
+def test_a_build_of_ours_whose_version_is_none_is_no_hindrance() -> None:
+    odd = Offer("torch", "my own build", "cpu")
+    known = ledger(a_trial(odd))
+    assert next_of(known) == NIGHTS[-1]
+    assert trial_that_tested(odd, known, "flowmut", "1", PYTHON) is not None
+
+
 def test_without_offers_nothing_is_next() -> None:
     assert untested([], Ledger(), "flowmut", "1", PYTHON) is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import signal
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import exit_code, options
+from bot.replay import Recorded
 from bot.states import Status, TriageState
 from bot.store import Store
 from fuzzers.records import encode
@@ -61,12 +63,55 @@ def assert_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], co
         (["run", "surplus"], ["surplus"]),
         (["fuzz"], ["fuzz"]),
         (["bench", "flowmut", "--minutes", "0"], ["--minutes"]),
+        (["bench", "triage", "--corpus", "/dev/null"], ["/dev/null", "it is empty"]),
+        (["bisect", "x" * 5000, "--build", "nightly"], ["neither a script here nor the signature"]),
+        (["merge", "x" * 5000], ["is no store and has none"]),
+        (["builds", "list", "--cache-gib", "inf"], ["--cache-gib"]),
     ],
 )
 def test_wrong_input_gets_one_line_and_exit_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str], said: list[str]
 ) -> None:
     assert_one_line(capsys, arguments, 2, *said)
+
+
+@pytest.mark.parametrize("text", ["-" * 200_000 + "1", "a" + ".b" * 100_000])
+def test_a_script_that_is_nested_too_deeply_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], folder: Path, text: str
+) -> None:
+    (folder / "deep.py").write_text(text)
+    assert_one_line(capsys, ["bisect", "deep.py", "--build", "nightly"], 2, "deep.py", "nested too deeply")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"plain",
+        gzip.compress(b"\xff\n"),
+        gzip.compress(b"{}\n"),
+        gzip.compress(b"ab" * 99)[:15] + b"\xff" * 9,
+    ],
+)
+def test_what_is_no_corpus_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], folder: Path, data: bytes
+) -> None:
+    (folder / "corpus.gz").write_bytes(data)
+    assert_one_line(capsys, ["bench", "triage", "--corpus", "corpus.gz"], 2, "corpus.gz is no corpus")
+
+
+def test_a_corpus_that_triage_did_not_finish_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    record = Recorded(a_suspect(), {}, "a bug")
+    (folder / "corpus.gz").write_bytes(gzip.compress(json.dumps(encode(record)).encode()))
+    assert_one_line(capsys, ["bench", "triage", "--corpus", "corpus.gz"], 2, "was not written up")
+
+
+def test_a_store_that_is_a_file_gets_one_line(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "store").write_text("")
+    assert_one_line(capsys, ["bisect", "nf2-01234567", "--build", "nightly"], 2, "no folder")
+    assert_one_line(capsys, ["retest", "--accept"], 3, "cannot write")
 
 
 def test_an_unknown_setting_gets_one_line_and_exit_2(

@@ -156,11 +156,40 @@ def test_a_job_that_died_says_nothing_of_its_scripts() -> None:
     assert found.parts == () and "the worker ended" in found.reason
 
 
-@pytest.mark.parametrize("stage", ["dynamo", "aot"])
+@pytest.mark.parametrize("stage", ["unknown", "eager"])
 def test_stages_without_parts_are_not_asked_about(stage: str) -> None:
     compiler = Compiler(lambda off: BAD)
-    found = blame(compiler, places()[stage])
+    found = blame(compiler, Place(stage, ""))
     assert not compiler.asked and stage in found.reason
+
+
+PROGRAM = "def f(x):\n    return x.narrow(0, 1, 1).relu()\n\n\nassert f\n"
+
+
+class Capturing(Compiler):
+    """A compiler that captures `narrow` wrongly; of the operator `silent` it says nothing."""
+
+    silent = ""
+
+    def _script_run(self, args: Json) -> Reply:
+        outside = args["script"].partition("def f(")[2]
+        run = OK if "_outside(x.narrow, " in outside else BAD
+        return Reply(1, Ending.OK, encode(SILENT if self.silent and f".{self.silent}, " in outside else run))
+
+
+@pytest.mark.parametrize("stage", ["dynamo", "aot"])
+def test_a_failure_of_capturing_is_asked_about_operators_outside_of_the_graph(stage: str) -> None:
+    found = culprits_of(PROGRAM, places()[stage], Asker(Capturing(lambda off: BAD), Limits()))
+    assert found.parts == ("graph/narrow",)
+    assert found.without == {"graph/narrow": True, "graph/relu": False}
+    assert found.named() == ("graph", "narrow")
+
+
+def test_an_operator_that_cannot_run_outside_is_neither_to_blame_nor_not() -> None:
+    compiler = Capturing(lambda off: BAD)
+    compiler.silent = "narrow"
+    found = culprits_of(PROGRAM, places()["dynamo"], Asker(compiler, Limits()))
+    assert found.parts == () and "graph/narrow" not in found.without
 
 
 def test_a_failure_of_the_decompositions_is_asked_about_those_and_the_partitioner_alone() -> None:

@@ -13,7 +13,9 @@ from tests.unit.made import a_finding
 ABS = {"lowerings/abs": True, "codegen/fusion": False}
 
 
-def kept(signature: str, *, first_seen: str = "2026-01-01", without: dict[str, bool] | None = None) -> Finding:
+def kept(
+    signature: str, *, first_seen: str = "2026-01-01", without: dict[str, bool] | None = None
+) -> Finding:
     made = a_finding(signature=signature, first_seen=first_seen, script=f"# {signature}\n")
     return replace(made, detail={WITHOUT: ABS if without is None else without})
 

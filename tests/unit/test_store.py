@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from bot.errors import MachineryFailure, UserMistake
 from bot.merging import merge
-from bot.states import Status, TriageState, Trial, Tried
+from bot.states import Ledger, Status, TriageState, Trial, Tried
 from bot.store import Store
 from fuzzers.records import SCHEMA
 from tests.unit.made import a_finding, a_suspect
@@ -77,6 +79,38 @@ def test_a_suspect_cut_in_half_is_set_aside_and_the_rest_goes_on(store: Store, t
     assert_set_aside(store, told, f"suspects__{cut.id}")
     assert list(store.suspects()) == [whole]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe", "deep"])
+def test_what_stands_in_a_files_place_is_set_aside_and_never_followed(
+    store: Store, told: Told, tmp_path: Path, kind: str
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("mine\n")
+    make: dict[str, Callable[[Path], object]] = {
+        "folder": Path.mkdir,
+        "link": lambda path: path.symlink_to(secret),
+        "pipe": os.mkfifo,
+        "deep": lambda path: path.write_text("[" * 100_000),
+    }
+    folder = store.put_finding(a_finding())
+    for path in (store.root / "ledger.json", store.root / "holds.json", folder / "evidence.json"):
+        path.unlink(missing_ok=True)
+        make[kind](path)
+    assert (store.ledger(), store.holds(), store.evidence(folder.name)) == (Ledger(), [], {})
+    assert len(told) == 3
+    if kind != "deep":
+        (folder / "repro.py").unlink()
+        make[kind](folder / "repro.py")
+        assert store.script(a_finding()) == a_finding().script
+        assert "repro.py" in told[-1]
+    store.add(a_suspect())
+    path = store.suspect_path(a_suspect().id)
+    path.unlink()
+    make[kind](path)
+    assert list(store.suspects()) == []
+    assert f"suspects/{a_suspect().id}" in told[-1]
+    assert secret.read_text() == "mine\n"
 
 
 def test_a_suspect_that_was_cut_can_be_added_again(store: Store) -> None:
