@@ -34,13 +34,14 @@ WORDS: dict[Verdict, Word] = {
 @dataclass(frozen=True)
 class Question:
     """What a search asks every build. `python` is the version of the interpreter that the environments are
-    made with."""
+    made with; `source` is where the builds come from, because names mean another thing elsewhere."""
 
     script: str
     expect: Expect
     framework: str
     variant: str
     python: str
+    source: str = ""
 
     @property
     def ident(self) -> str:

@@ -169,9 +169,10 @@ def reopened(finding: Finding, build: str, at: str) -> Finding:
     return stand(noted, replace(standing(finding), in_store=InStore.REGRESSED))
 
 
-def seen_again(finding: Finding, build: Build, at: str) -> Finding:
+def seen_again(finding: Finding, build: Build, at: str, *, may_reopen: bool = True) -> Finding:
     """A known finding that a campaign has met on `build`: it reproduces there, and if it was gone it is
-    back, unless a person has decided otherwise."""
+    back, unless a person has decided otherwise, or no state may change now (a hold stands)."""
     noted = history.noted(finding, history.entry(build, Verdict.REPRODUCES, at, reason="a campaign met it"))
     back = finding.state == "gone" and history.state(noted) == "open"
-    return reopened(noted, build.name, at) if back and history.decision(finding) is None else noted
+    may = may_reopen and history.decision(finding) is None
+    return reopened(noted, build.name, at) if back and may else noted

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bot.asking import Asker
-from bot.errors import MachineryFailure
 from bot.localise import Place, failed, unknown
 from bot.outside import outside
 from fuzzers.records import Ending, Run
@@ -80,25 +79,19 @@ class Culprits:
 
 
 def culprits_of(script: str, place: Place, asker: Asker) -> Culprits:
-    """The culprits of a script that fails at `place`."""
+    """The culprits of a script that fails at `place`. MachineryFailure as `bot.asking` has it: an answer that
+    was not had must not name a bug."""
     if place.stage in CAPTURING:
         return _outside_the_graph(script, place, asker)
     if place.stage not in SUBSYSTEMS:
         return Culprits(reason=f"nothing can be switched off in the stage {place.stage!r}")
-    search = Search(script, place, asker)
-    try:
-        return search.culprits()
-    except MachineryFailure as failure:
-        return Culprits(tried=search.tried, reason=f"the machinery failed: {failure}")
+    return Search(script, place, asker).culprits()
 
 
 def _outside_the_graph(script: str, place: Place, asker: Asker) -> Culprits:
     """The operators each of which, run between two graphs, makes the script right."""
     variants = outside(script)
-    try:
-        runs = asker.runs([(text, place.rung) for text in variants.values()])
-    except MachineryFailure as failure:
-        return Culprits(reason=f"the machinery failed: {failure}")
+    runs = asker.runs([(text, place.rung) for text in variants.values()])
     told = {f"{GRAPH}/{name}": run for name, run in zip(variants, runs, strict=True)}
     without = {part: run.ending is Ending.OK for part, run in told.items() if not unknown(run)}
     parts = tuple(part for part, right in without.items() if right)

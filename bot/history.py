@@ -103,8 +103,13 @@ def entry(build: Build, verdict: Verdict, at: str = "", *, changed: bool = False
 
 
 def noted(finding: Finding, one: Json) -> Finding:
-    """The finding with one more `entry`, in place of an older one of the same build, variant and Python."""
+    """The finding with one more `entry`, in place of an older one of the same build, variant and Python. One
+    that says nothing replaces none that said something."""
     key = ("build", "variant", "git_sha", "python")
+    before = [v for v in finding.verdicts if all(v.get(k) == one[k] for k in key)]
+    says_nothing = one["verdict"] == Verdict.CANNOT_RUN
+    if says_nothing and any(v.get("verdict") != Verdict.CANNOT_RUN for v in before):
+        return finding
     others = [v for v in finding.verdicts if any(v.get(k) != one[k] for k in key)]
     failed = one["verdict"] == Verdict.REPRODUCES
     seen = max(finding.last_seen, one["at"]) if failed else finding.last_seen

@@ -56,7 +56,7 @@ def merge_kept(a: Kept, b: Kept) -> Kept:
 
 def join_kept(older: Kept, younger: Kept) -> Kept:
     """What is kept of a finding with which another has been joined."""
-    finding = join_findings(older.finding, replace(younger.finding, script=younger.script))
+    finding = join_findings(older.finding, younger.finding)
     return Kept(finding, _join_evidence(older.evidence, younger), older.script)
 
 
@@ -160,6 +160,8 @@ def _merge_evidence(older: Json, newer: Json, *, tie: bool) -> Json:
 def _join_evidence(older: Json, younger: Kept) -> Json:
     """The older finding's evidence, with that of the younger in a place of its own."""
     own = {key: value for key, value in younger.evidence.items() if key != JOINED}
+    if younger.script != younger.finding.script:
+        own["repro.py"] = younger.script  # a person has edited it
     told = {younger.finding.signature: own} if own else {}
     joined = {**younger.evidence.get(JOINED, {}), **told, **older.get(JOINED, {})}
     return {**older, JOINED: joined} if joined else older

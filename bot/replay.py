@@ -28,6 +28,8 @@ from bot.triage import Allowance, triage
 from fuzzers.records import Json, Limits, Run, Suspect
 
 NIGHTS = 10
+STAGES = ("confirm", "reduce", "write-up", "culprits")
+"""What must be recorded of each: a stage that is not there would be run, with nothing to run it on."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,11 @@ def load(path: Path) -> list[Recorded]:
         raise UserMistake(f"{path} is no corpus of suspects: {error}") from error
     if not corpus:
         raise UserMistake(f"{path} is no corpus of suspects: it is empty")
-    if any("script" not in one.stages.get("write-up", {}) for one in corpus):
-        raise UserMistake(f"{path} is no corpus of suspects: one of them was not written up")
+    for one in corpus:
+        if missing := [stage for stage in STAGES if stage not in one.stages]:
+            raise UserMistake(
+                f"{path} is no corpus of suspects: {one.suspect.id} has no stage {missing[0]!r}"
+            )
     return corpus
 
 

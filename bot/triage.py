@@ -165,14 +165,13 @@ class _Line:
             looked = recognise(self.store.findings(), Seen(named, stages.culprits.without), written.script)
             if looked.known:
                 self.tell(suspect.id, "same bug", looked.why)
-                known = self._finding(looked.known)
-                self.store.put_finding(with_alias(known, signature))
+                known = self._alias(looked.known, signature)
             else:
                 where = classify.first_seen(self.store.ledger(), suspect.build)
                 known = classify.stand(found(signature, suspect, seen, stages, looked.near), where)
                 self.store.put_finding(known, evidence(stages))
         if early:
-            self.store.put_finding(with_alias(self._finding(known.signature), early))
+            self._alias(known.signature, early)
         variant = {"script": written.script, "operators": list(written.operators)}
         self._done(suspect, known.signature, variant)
 
@@ -183,6 +182,15 @@ class _Line:
         kind = confirmed.slip.kind
         likely = sorted(alike, key=lambda f: (f.suspect.kind is not kind, -len(f.suspects), f.signature))
         return list(dict.fromkeys(f.operators for f in likely))[:MOST_HINTS]
+
+    def _alias(self, known: str, signature: str) -> Finding:
+        """The finding `known`, which has one more name now."""
+        with self.store.shelf.held():
+            finding = self._finding(known)
+            named = with_alias(finding, signature)
+            if named != finding:
+                self.store.put_finding(named)
+        return named
 
     def _finding(self, signature: str) -> Finding:
         known = self.store.finding(signature)
@@ -225,13 +233,15 @@ class _Line:
 
     def _join(self, suspect: Suspect, signature: str, variant: Json) -> None:
         """Add the suspect to its finding, then mark it as done."""
-        known = self._finding(signature)
         seen_at = suspect.found_at or utc_now()
-        joined = join(known, suspect, variant, seen_at)
-        if known.detail.get("founder") != suspect.id and suspect.id not in known.suspects:
-            joined = classify.seen_again(joined, suspect.build, seen_at)
-        if joined != known:
-            self.store.put_finding(joined)
+        with self.store.shelf.held():
+            known = self._finding(signature)
+            joined = join(known, suspect, variant, seen_at)
+            if known.detail.get("founder") != suspect.id and suspect.id not in known.suspects:
+                held = any(not hold.accepted_at for hold in self.store.holds())
+                joined = classify.seen_again(joined, suspect.build, seen_at, may_reopen=not held)
+            if joined != known:
+                self.store.put_finding(joined)
         founder = known.detail.get("founder") == suspect.id
         self._keep(
             suspect, status=Status.CONFIRMED if founder else Status.DUPLICATE_OF, finding=signature, reason=""

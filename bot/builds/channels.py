@@ -130,7 +130,9 @@ class OneWheel:
             said = f"it is not for Python {self.python.version} on {self.python.platform}"
             raise UserMistake(f"--build {self.where}: {said}")
         if address.scheme not in ("", "file"):
-            told = re.search(r"\bsha256=([0-9a-f]{64})\b", address.fragment)
+            told = re.search(r"\bsha256=([0-9a-f]{64})\b", address.fragment.lower())
+            if told is None and "sha256=" in address.fragment.lower():
+                raise UserMistake(f"--build {self.where}: what is after sha256= is no hash")
             url, digest = self.where.partition("#")[0], told[1] if told else ""
         else:
             path = Path(unquote(address.path)).absolute()

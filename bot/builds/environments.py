@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -120,7 +121,10 @@ class Environments:
     def key(self, offer: Offer) -> str:
         """The name of the offer's environment: framework, version, variant, Python, platform."""
         variant = "" if offer.version.endswith(f"+{offer.variant}") else offer.variant
-        parts = (offer.framework, offer.version, variant, f"py{self.python.version}", self.python.platform)
+        # A wheel that somebody names may have the version of a release and be another thing.
+        named = hashlib.sha256(offer.url.encode()).hexdigest()[:8] if offer.url and not offer.index else ""
+        python = f"py{self.python.version}"
+        parts = (offer.framework, offer.version, variant, python, self.python.platform, named)
         return re.sub(r"[^\w.+-]", "_", "-".join(part for part in parts if part))
 
     # Making

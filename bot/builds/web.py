@@ -107,7 +107,8 @@ class Web:
                 answer = session.get(url, stream=True, timeout=within, headers={"Accept": ACCEPT})
             except (requests.ConnectionError, requests.Timeout) as error:
                 raise _PassingError(_first_cause(error)) from error
-            except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+                # An address that cannot be read, also a redirect's, comes up as any of the three.
                 raise MachineryFailure(f"{url}: {error}") from error
             with closing(answer):
                 said = f"the server answered {answer.status_code} {answer.reason or ''}".rstrip()

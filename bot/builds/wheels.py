@@ -46,7 +46,7 @@ def fitting(web: Web, index: str, project: str, python: Python) -> list[Wheel]:
         if rank is None or package.is_yanked or not _takes(package.requires_python, python):
             continue
         if version not in best or rank < best[version][0]:
-            sha256 = package.digests.get("sha256", "")
+            sha256 = package.digests.get("sha256", "").lower()
             digest = f"sha256={sha256}" if sha256 else ""
             best[version] = rank, Wheel(version, package.url, package.filename, digest)
     if not seen:

@@ -83,6 +83,7 @@ def bisect(
             settings.framework,
             settings.variant,
             cached.python.version,
+            f"{settings.build} {settings.nightly_index} {settings.mindspore_index}",
         )
         search = Search(
             store, cached, lambda one: fresh_runner(one, settings.workers, None), screen.say, stop.is_set

@@ -67,10 +67,12 @@ def record(suspect: Suspect, asker: Asker, hints: dict[tuple[str, ...], Finding]
 
 
 def shortened(plain: object) -> object:
-    """JSON without long logs."""
+    """JSON without long logs; what a dying process said is kept, because its frames are read from it."""
     if isinstance(plain, dict):
+        cut = "log" in plain and not plain.get("signal")
         return {
-            k: v[-LOG_CHARS:] if k == "log" and isinstance(v, str) else shortened(v) for k, v in plain.items()
+            k: v[-LOG_CHARS:] if k == "log" and cut and isinstance(v, str) else shortened(v)
+            for k, v in plain.items()
         }
     return [shortened(v) for v in plain] if isinstance(plain, list) else plain
 

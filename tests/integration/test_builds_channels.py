@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -129,6 +131,25 @@ def test_an_address_that_names_no_host_is_a_failure_in_one_line() -> None:
         with pytest.raises(MachineryFailure) as raised:
             DatedVersions("torch", "cpu", address, PYTHON, QUICK).offers()
         assert "\n" not in str(raised.value)
+
+
+def test_a_redirect_to_nowhere_is_a_failure_in_one_line() -> None:
+    class Redirects(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "http://[")
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Redirects) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        with pytest.raises(MachineryFailure, match="Invalid IPv6 URL"):
+            DatedVersions("torch", "cpu", address, PYTHON, QUICK).offers()
+        thread.join()
 
 
 # MindSpore's folders

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot import culprits as module
 from bot.asking import Asker, Question
 from bot.culprits import Culprits, culprits_of, in_order
+from bot.errors import MachineryFailure
 from bot.localise import LADDER, STAGES, Place
 from fuzzers.records import Ending, Json, Limits, Run, encode
 from fuzzers.worker.protocol import Reply, failure
@@ -138,13 +139,13 @@ def test_a_hang_costs_each_worker_one_time_limit() -> None:
     assert found.parts == () and "hang" in found.reason
 
 
-def test_a_failure_of_the_machinery_is_told_and_blames_nobody() -> None:
+def test_a_failure_of_the_machinery_is_no_answer() -> None:
     class Broken(Compiler):
         def _script_ablate(self, args: Json) -> Reply:
             return Reply(1, Ending.EXCEPTION, error=failure("KeyError", "no such job"))
 
-    found = blame(Broken(lambda off: BAD))
-    assert found.parts == () and "KeyError: no such job" in found.reason
+    with pytest.raises(MachineryFailure, match="KeyError: no such job"):
+        blame(Broken(lambda off: BAD))
 
 
 def test_a_job_that_died_says_nothing_of_its_scripts() -> None:

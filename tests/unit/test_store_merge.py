@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot import wire
 from bot.cli import exit_code
-from bot.files import write_atomically
 from bot.merging import merge
 from bot.states import Hold, Status, TriageState, Trial, Tried
 from bot.store import Store
@@ -189,23 +187,6 @@ def test_a_state_that_names_a_joined_finding_still_finds_it(store: Store) -> Non
     store.join("v2-y", "v2-x")
     assert store.pending() == []
     assert store.finding(store.state(a_suspect().id).finding) == joined(store)
-
-
-@pytest.mark.parametrize("path", ["{}", "../../../theirs", "..", "../../../linked"])
-def test_an_alias_that_is_a_path_takes_nothing_away(
-    store: Store, other: Store, tmp_path: Path, path: str
-) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (tmp_path / "linked").symlink_to(theirs)
-    alias = path.format(theirs)
-    for finding in (X, replace(X, signature="nf2-y")):
-        place = other.root / "findings" / finding.signature / "finding.json"
-        write_atomically(place, wire.text(replace(finding, aliases=(alias,))))
-    merge(store, other)
-    assert len(list(store.findings())) == 1
-    assert theirs.is_dir()
-    assert (store.root / "findings").is_dir()
 
 
 def test_a_persons_edited_script_comes_along(store: Store, other: Store) -> None:
