@@ -83,7 +83,7 @@ def convert(kind: type[T], plain: object) -> T:
         raise UnreadableError(f"not a {kind.__name__}: a JSON {type(plain).__name__}")
     plain = _migrated(kind.__name__, plain)
     try:
-        record: T = _adapter(kind).validate_json(json.dumps(plain), strict=True, extra="forbid")
+        record: T = _adapter(kind).validate_json(_whole(plain), strict=True, extra="forbid")
     except ValidationError as error:
         raise UnreadableError(f"not a {kind.__name__}: {_first_problem(error)}") from error
     return record
@@ -99,8 +99,11 @@ def text(record: Any) -> str:
         return to_json(record, indent=1, inf_nan_mode="constants").decode() + "\n"
     except PydanticSerializationError:
         plain = record if isinstance(record, dict) else encode(record)
-        whole = json.dumps(plain, indent=1, ensure_ascii=False)
-        return whole.encode("utf-8", "replace").decode() + "\n"
+        return _whole(plain, indent=1).decode() + "\n"
+
+
+def _whole(plain: Json, indent: int | None = None) -> bytes:
+    return json.dumps(plain, indent=indent, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _migrated(name: str, plain: Json) -> Json:

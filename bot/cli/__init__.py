@@ -82,7 +82,7 @@ def exit_code(arguments: list[str]) -> int:
         return _fail(_usage_line(error), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("stopped", STOPPED)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the second is what typer makes of the first
         # Whoever read our output has gone, which is their choice; nothing more can be said to them.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

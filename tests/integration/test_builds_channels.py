@@ -236,6 +236,10 @@ def test_a_wheel_is_offered_by_its_address_with_the_hash_that_it_carries() -> No
     address = "https://example.org/torch-2.15.0-py3-none-any.whl"
     (offer,) = OneWheel(f"{address}#sha256={'a' * 64}", PYTHON).offers()
     assert (offer.url, offer.digest) == (address, f"sha256={'a' * 64}")
+    (offer,) = OneWheel(f"{address}#sha256={'A' * 64}", PYTHON).offers()
+    assert offer.digest == f"sha256={'a' * 64}"
+    with pytest.raises(UserMistake, match="no hash"):
+        OneWheel(f"{address}#sha256={'a' * 63}", PYTHON).offers()
     (offer,) = OneWheel(address, PYTHON).offers()
     assert offer.digest == ""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -239,6 +241,20 @@ def test_doctor_misses_a_compiler(
         "missing",
         "apt-get install g++",
     )
+
+
+def test_a_reader_who_goes_away_is_no_finding() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "bot", "doctor", "--json", "--interpreter", sys.executable],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (0, b"")
 
 
 def test_the_first_ctrl_c_asks_and_the_second_stops() -> None:

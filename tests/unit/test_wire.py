@@ -74,6 +74,11 @@ def test_what_is_no_record_is_refused(data: str) -> None:
         wire.read(Suspect, data)
 
 
+def test_half_a_surrogate_pair_in_a_reply_of_a_target_becomes_a_question_mark() -> None:
+    plain = {**encode(a_suspect()), "script": "\ud800\n"}
+    assert wire.convert(Suspect, plain).script == "?\n"
+
+
 def test_half_a_surrogate_pair_does_not_make_a_record_unreadable() -> None:
     read = wire.read(Suspect, wire.text(a_suspect(detail={"log": "cut \ud83d here"})))
     assert read.detail["log"] == "cut ? here"
