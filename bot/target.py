@@ -22,9 +22,10 @@ from queue import LifoQueue
 from types import TracebackType
 from typing import TypeAlias
 
+from bot import wire
 from bot.confine import FLAGS, environment, kill_session, private_folder
 from bot.errors import MachineryFailure, UserMistake
-from fuzzers.records import Build, Ending, Json, Limits, decode_flat
+from fuzzers.records import Build, Ending, Json, Limits
 from fuzzers.worker.protocol import Reply, Request, failure
 
 PROBE_SECONDS = 120.0
@@ -58,7 +59,7 @@ def probe(interpreter: str | Path) -> Build:
         try:
             done = subprocess.run(
                 command, env=environment(folder), cwd=folder, capture_output=True, text=True,
-                stdin=subprocess.DEVNULL, timeout=PROBE_SECONDS, check=False,
+                errors="replace", stdin=subprocess.DEVNULL, timeout=PROBE_SECONDS, check=False,
             )  # fmt: skip
         except OSError as e:
             raise UserMistake(f"{interpreter} cannot be run: {e.strerror}") from e
@@ -71,7 +72,10 @@ def probe(interpreter: str | Path) -> Build:
         data = json.loads(done.stdout)
     except ValueError:
         raise UserMistake(f"{interpreter} is no Python with a torch that can be imported: {last}") from None
-    return decode_flat(Build, data)
+    try:
+        return wire.convert(Build, data)
+    except wire.UnreadableError as e:
+        raise UserMistake(f"{interpreter} is no Python with a torch that can be imported: {e}") from e
 
 
 class Worker:

@@ -222,7 +222,8 @@ def _import_only(offer: Offer, python: str, made_with: Python) -> Build:
     try:
         told = subprocess.run(
             [python, *FLAGS, "-c", f"import {offer.framework}"], env=environment(folder), cwd=folder,
-            capture_output=True, text=True, check=False, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", check=False, timeout=PROBE_SECONDS,
+        stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         said = f"did not import {offer.framework} within {PROBE_SECONDS:g} s"

@@ -106,7 +106,7 @@ def test_a_corpus_that_triage_did_not_finish_gets_one_line_and_exit_2(
 ) -> None:
     record = Recorded(a_suspect(), {}, "a bug")
     (folder / "corpus.gz").write_bytes(gzip.compress(json.dumps(encode(record)).encode()))
-    assert_one_line(capsys, ["bench", "triage", "--corpus", "corpus.gz"], 2, "was not written up")
+    assert_one_line(capsys, ["bench", "triage", "--corpus", "corpus.gz"], 2, "has no stage 'confirm'")
 
 
 def test_a_store_that_is_a_file_gets_one_line(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -128,6 +128,20 @@ def test_an_interpreter_without_torch_gets_one_line_and_exit_2(
 ) -> None:
     bare = script(folder / "bare", "echo \"ModuleNotFoundError: No module named 'torch'\" >&2; exit 1")
     assert_one_line(capsys, ["run", "--interpreter", bare], 2, bare, "no torch")
+
+
+def test_a_build_whose_version_is_no_text_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    odd = script(folder / "odd", f"echo '{json.dumps({**encode(BUILD), 'version': 3})}'")
+    assert_one_line(capsys, ["run", "--interpreter", odd], 2, odd, "version")
+
+
+def test_an_interpreter_that_says_no_text_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    noisy = script(folder / "noisy", "printf '\\377'; printf '\\377' >&2; exit 1")
+    assert_one_line(capsys, ["run", "--interpreter", noisy], 2, noisy, "is no Python with a torch")
 
 
 def test_an_output_folder_that_cannot_be_written_gets_one_line_and_exit_2(
