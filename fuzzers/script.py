@@ -219,8 +219,8 @@ def _walk(tb: TracebackType | None) -> Iterator[TracebackType]:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as e:  # noqa: BLE001
-        # An exception of the script's own class may not even be printable.
+    except BaseException as e:  # noqa: BLE001
+        # An exception of the script's own class may not even be printable, or end the process if it is asked.
         return f"<no text: {type(e).__name__}>"
 
 

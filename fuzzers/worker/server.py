@@ -122,12 +122,13 @@ def read(request: Request, watched: Watched) -> Reply:
     if watched.flooded:
         return reply(Ending.CANNOT_RUN, error=("OutputLimit", f"more than {limits.output_kib} KiB of output"))
     if len(watched.frame) > FRAME_CAP:
-        return reply(Ending.EXCEPTION, error=("BrokenFrame", f"a result of more than {FRAME_CAP} bytes"))
+        return reply(Ending.CANNOT_RUN, error=("BrokenFrame", f"a result of more than {FRAME_CAP} bytes"))
     try:
         frame = unpack(watched.frame)
     except BrokenFrameError as e:
         if not os.WIFSIGNALED(watched.status):
-            return reply(Ending.EXCEPTION, error=("BrokenFrame", str(e)))
+            # Our own code writes whole frames, so what ran in the child has written to all it could find.
+            return reply(Ending.CANNOT_RUN, error=("BrokenFrame", str(e)))
         frame = None
     if frame is not None:
         problem = frame.get("error")

@@ -1,6 +1,6 @@
 """Puts recorded suspects and their labels together into the corpus that `bench triage` replays.
 
-    python -m tests.benchmarks.gather RECORDED.jsonl LABELS.json --into tests/benchmarks/triage/suspects.jsonl.gz
+    python -m tests.benchmarks.gather RECORDED.jsonl LABELS.json --into suspects.jsonl.gz
 
 Programs are left out: what is replayed has been reduced, and its script is there. A suspect without a label
 is left out too, and named.
