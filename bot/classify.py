@@ -70,15 +70,6 @@ class Elsewhere:
     verdict: Verdict
 
 
-def in_store(known: Finding | None) -> InStore:
-    """What a bug is to a store that has `known` under its signature. One that a person has called gone
-    is known: it is theirs to say that it is back."""
-    if known is None:
-        return InStore.NEW
-    decided = isinstance(known.detail.get("decision"), dict)
-    return InStore.REGRESSED if known.state == "gone" and not decided else InStore.KNOWN
-
-
 def on_builds(stable: Elsewhere | None, nightly: Elsewhere | None, *, is_first: bool) -> tuple[OnBuilds, str]:
     """What the last stable release and the previous nightly say (None: not asked), and why. `is_first`:
     the build that shows the bug is the first one of the installation."""

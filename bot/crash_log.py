@@ -109,6 +109,18 @@ def message(log: str) -> str:
     return ""
 
 
+NAMES_OF_SIGNALS = frozenset(
+    {"Aborted", "Bus error", "Floating-point exception", "Illegal instruction", "Segmentation fault"}
+)
+"""What the fault handler prints: two crashes that have nothing but this in common have nothing in common."""
+
+
+def reason(log: str) -> str:
+    """As `message`, but empty when it only names the signal."""
+    said = message(log)
+    return "" if said in NAMES_OF_SIGNALS else said
+
+
 def frames(log: str) -> tuple[str, ...]:
     """The framework's frames as `module:function`, innermost last, of the thread that died."""
     stacks = [found["lines"] for found in STACK.finditer(log) if found[0].startswith("Current")]

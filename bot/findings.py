@@ -82,7 +82,7 @@ def traits(
         operators=operators,
         dtypes=dtypes,
         exception=run.exception,
-        message=run.message,
+        message=fingerprint.message_of(run),
         signal=run.signal,
         frames=fingerprint.frames_of(run),
     )

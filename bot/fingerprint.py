@@ -79,7 +79,7 @@ def traits_hashed(traits: Traits) -> tuple[object, ...]:
         case Kind.EXCEPTION:
             return (*named, *raised)
         case Kind.CRASH | Kind.HANG:
-            return (*named, traits.signal, normalise.frames(traits.frames))
+            return (*named, traits.signal, *raised)
         case _:
             return named
 
@@ -103,10 +103,15 @@ def traits_of(finding: Finding) -> Traits:
         operators=finding.operators,
         dtypes=finding.dtypes,
         exception=run.exception,
-        message=run.message,
+        message=message_of(run),
         signal=run.signal,
         frames=frames_of(run),
     )
+
+
+def message_of(run: Run) -> str:
+    """What a run said of its failure: the exception, or the last words of a dying process."""
+    return run.message or crash_log.reason(run.log)
 
 
 def frames_of(run: Run) -> tuple[str, ...]:

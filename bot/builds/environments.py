@@ -211,6 +211,9 @@ class Environments:
 
     def _make_room(self, needed: int) -> None:
         """Take away the least recently used until `needed` bytes more fit in the bound."""
+        if needed > self.bound:
+            sizes = f"{needed / 2**30:.1f} GiB and the cache takes {self.bound / 2**30:.1f}"
+            raise MachineryFailure(f"the build needs {sizes}: give it more (cache_gib)")
         folders = self.root / "environments"
         keys = [path.name for path in folders.iterdir()] if folders.is_dir() else []
         kept = {key: found for key in keys if (found := self._read(key)) is not None}

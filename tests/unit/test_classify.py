@@ -79,13 +79,6 @@ def test_the_first_build_is_the_one_beside_which_none_was_tested() -> None:
     assert classify.is_first_build(a_ledger(("1", Tried.TESTED)), replace(build, framework="mindspore"))
 
 
-def test_what_the_store_knew() -> None:
-    assert classify.in_store(None) is InStore.NEW
-    assert classify.in_store(a_finding()) is InStore.KNOWN
-    assert classify.in_store(a_finding(state="gone")) is InStore.REGRESSED
-    assert classify.in_store(a_finding(state="gone", detail=DECIDED)) is InStore.KNOWN
-
-
 @pytest.mark.parametrize(
     ("outcome", "wanted"),
     [

@@ -46,3 +46,15 @@ def test_an_exception_of_c10_is_named_by_its_words_and_its_function(where: str) 
 def test_any_output_can_be_read(log: str) -> None:
     assert isinstance(crash_log.message(log), str)
     assert isinstance(crash_log.frames(log), tuple)
+
+
+@pytest.mark.parametrize("name", sorted(crash_log.NAMES_OF_SIGNALS))
+def test_the_name_of_a_signal_is_no_reason(name: str) -> None:
+    log = f"Fatal Python error: {name}\n"
+    assert crash_log.message(log) == name
+    assert crash_log.reason(log) == ""
+
+
+def test_last_words_are_a_reason() -> None:
+    log = "double free or corruption (out)\nFatal Python error: Aborted\n"
+    assert crash_log.reason(log) == crash_log.message(log) == "double free or corruption (out)"
