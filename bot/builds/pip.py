@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from bot.confine import FLAGS, environment, kill_session
@@ -119,10 +119,12 @@ def variables_of(folder: Path) -> dict[str, str]:
 
 def _runner() -> str:
     """pip's own way to run in an interpreter that has none (it is what `pip --python` runs)."""
-    spec = find_spec("pip")
-    if spec is None or not spec.submodule_search_locations:
-        raise MachineryFailure("nightfuzz's own interpreter has no pip; `python -m ensurepip` gets it")
-    return str(Path(spec.submodule_search_locations[0]) / "__pip-runner__.py")
+    # By the metadata: looking for the module makes setuptools, in this process, believe that pip runs it.
+    try:
+        return str(distribution("pip").locate_file("pip/__pip-runner__.py"))
+    except PackageNotFoundError as error:
+        said = "nightfuzz's own interpreter has no pip; `python -m ensurepip` gets it"
+        raise MachineryFailure(said) from error
 
 
 def _failure(said: str, log: Path) -> str:
