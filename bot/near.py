@@ -42,16 +42,23 @@ def likeness(a: Traits, b: Traits) -> str:
     if alike.common_frames(a.frames, b.frames) >= COMMON_FRAMES:
         return "common frames"
     operators = sorted(set(a.operators) & set(b.operators))
-    dtypes = set(dtype_class(a.dtypes)) & set(dtype_class(b.dtypes))
-    if operators and dtypes:
+    if operators and _same_numbers(a, b):
         return f"both have {', '.join(operators)}"
     return ""
 
 
+def _same_numbers(a: Traits, b: Traits) -> bool:
+    """Whether both are in one stage and have a class of dtypes in common."""
+    return (a.framework, a.stage) == (b.framework, b.stage) and bool(
+        set(dtype_class(a.dtypes)) & set(dtype_class(b.dtypes))
+    )
+
+
 def same(a: Seen, b: Seen) -> str:
-    """The part of the compiler without which both are right, when they are near and behave alike wherever
-    both were tried; empty when that was not shown."""
-    if not likeness(a.traits, b.traits):
+    """The part of the compiler without which both are right, when they may be one bug and behave alike
+    wherever both were tried; empty when that was not shown. One operator may reach a part by many names, so
+    here a kind of numbers in common is enough to begin with."""
+    if not (likeness(a.traits, b.traits) or _same_numbers(a.traits, b.traits)):
         return ""
     both = a.without.keys() & b.without.keys()
     if any(a.without[part] != b.without[part] for part in both):
