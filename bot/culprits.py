@@ -1,8 +1,9 @@
 """Which parts of the compiler a failure needs: those without which its script is right.
 
 Invariant: a part is a culprit only if the script was seen to end normally with that part, alone, switched
-off. A run that says nothing (cannot-run, killed from outside, a failure of the machinery) never counts as
-"not a culprit": it is told in `reason`. The answer depends on how runs end, never on how long they take.
+off. A run that says nothing (cannot-run, killed from outside) never counts as "not a culprit": it is told in
+`reason`; a failure of the machinery is no answer and is raised. The answer depends on how runs end, never on
+how long they take.
 
 Whole subsystems go first, because most of them change nothing: of the thirty parts that a small program
 uses, only the members of a subsystem that matters are tried one by one.

@@ -11,10 +11,8 @@ from dataclasses import replace
 from bot import fingerprint, reading
 from bot.confirm import SlipKey
 from bot.localise import Place
+from bot.merge import VARIANTS
 from fuzzers.records import Aspect, Finding, Json, Kind, Run, Suspect
-
-VARIANTS = 10
-"""Variants whose scripts are kept with a finding; of more, only the content hash is."""
 
 SYMPTOMS: dict[Kind, str] = {
     Kind.WRONG: "wrong result",

@@ -41,10 +41,10 @@ def list_builds(
 ) -> int:
     """The builds of a channel, oldest first; which are installed, and which were tested (store in --out)."""
     settings = _settings(locals())
-    offers = channel(settings).offers()
-    rows = _rows(settings, offers)
+    source = channel(settings)
+    rows = _rows(settings, source.offers())
     if json:
-        options.print_json({"channel": channel(settings).name, "builds": rows})
+        options.print_json({"channel": source.name, "builds": rows})
         return 0
     table = Table(show_edge=False)
     for heading in ("build", "variant", "date", "installed", "tested by"):
