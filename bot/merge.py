@@ -22,6 +22,9 @@ VARIANTS = 10
 JOINED = "joined"
 """The key of evidence that holds, by signature, what was put beside the findings that were joined."""
 
+EDITS = "edits"
+"""The key of evidence that holds what people made of the script, where `repro.py` is another's."""
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -30,6 +33,15 @@ class Kept:
     finding: Finding
     evidence: Json
     script: str
+
+    @property
+    def is_edited(self) -> bool:
+        return self.script != self.finding.script
+
+    def told_edits(self) -> set[str]:
+        """What people have made of other records' scripts."""
+        found = self.evidence.get(EDITS)
+        return {edit for edit in found if isinstance(edit, str)} if isinstance(found, list) else set()
 
     def files(self) -> Iterator[tuple[str, str]]:
         """(name, text) in the order in which they are written."""
@@ -46,18 +58,26 @@ def merge_kept(a: Kept, b: Kept) -> Kept:
     tie = told_at(a.finding) == told_at(b.finding)
     merged = merge_findings(a.finding, b.finding)
     edited = [
-        kept.script
-        for kept in (older, newer)
-        if kept.script != kept.finding.script and kept.finding.script == merged.script
+        kept.script for kept in (older, newer) if kept.is_edited and kept.finding.script == merged.script
     ]
     script = (max(edited) if tie else edited[-1]) if edited else merged.script
-    return Kept(merged, _merge_evidence(older.evidence, newer.evidence, tie=tie), script)
+    evidence = _merge_evidence(older.evidence, newer.evidence, tie=tie)
+    return _with_edits(Kept(merged, evidence, script), a, b)
 
 
 def join_kept(older: Kept, younger: Kept) -> Kept:
     """What is kept of a finding with which another has been joined."""
     finding = join_findings(older.finding, younger.finding)
-    return Kept(finding, _join_evidence(older.evidence, younger), older.script)
+    joined = Kept(finding, _join_evidence(older.evidence, younger), older.script)
+    return _with_edits(joined, older, younger)
+
+
+def _with_edits(whole: Kept, *parts: Kept) -> Kept:
+    """`whole` with every edited script of its parts that is not its own, and those that were told before."""
+    told_before = {edit for part in parts for edit in part.told_edits()}
+    edits = {part.script for part in parts if part.is_edited} - {whole.script} | told_before
+    told = {EDITS: sorted(edits)} if edits else {}
+    return replace(whole, evidence={k: v for k, v in whole.evidence.items() if k != EDITS} | told)
 
 
 def merge_findings(a: Finding, b: Finding) -> Finding:
@@ -80,7 +100,10 @@ def join_findings(older: Finding, younger: Finding) -> Finding:
     reported stays; the younger's names become aliases and its script a variant."""
     founder = str(younger.detail.get("founder") or younger.suspect.id)
     own = {"suspect": founder, "script": younger.script, "operators": list(younger.operators)}
-    variants = _merge_variants(_variants(older), [own, *_variants(younger)])
+    known = {variant.get("suspect") for variant in _variants(older)}
+    # What stands already is what has been made of both stores' words on that suspect; one of them alone is older.
+    added = [v for v in _merge_variants([own], _variants(younger)) if v.get("suspect") not in known]
+    variants = _merge_variants(_variants(older), added)
     joined = replace(older, state=_state(*sorted((older, younger), key=told_at)))
     return _united(joined, (older, younger), dict(older.detail), variants)
 
@@ -159,9 +182,7 @@ def _merge_evidence(older: Json, newer: Json, *, tie: bool) -> Json:
 
 def _join_evidence(older: Json, younger: Kept) -> Json:
     """The older finding's evidence, with that of the younger in a place of its own."""
-    own = {key: value for key, value in younger.evidence.items() if key != JOINED}
-    if younger.script != younger.finding.script:
-        own["repro.py"] = younger.script  # a person has edited it
+    own = {key: value for key, value in younger.evidence.items() if key not in (JOINED, EDITS)}
     told = {younger.finding.signature: own} if own else {}
     joined = {**younger.evidence.get(JOINED, {}), **told, **older.get(JOINED, {})}
     return {**older, JOINED: joined} if joined else older

@@ -20,7 +20,7 @@ from bot import wire
 from bot.catalogue import Catalogue
 from bot.errors import MachineryFailure
 from bot.files import remove_folder, utc_now, write_atomically
-from bot.merge import JOINED, Kept, groups, join_findings, join_kept, merge_findings
+from bot.merge import EDITS, JOINED, Kept, groups, join_findings, join_kept, merge_findings
 from bot.migrate import named_now
 from bot.shelf import Shelf
 from bot.states import UNFINISHED, Hold, Holds, Ledger, TriageState, Trial
@@ -183,7 +183,7 @@ class Store:
         before = self.catalogue.now().parts.get(finding.signature)
         is_same = before is not None and before.script == finding.script
         known = self.evidence(finding.signature)
-        joined = {JOINED: known[JOINED]} if JOINED in known else {}
+        joined = {key: known[key] for key in (JOINED, EDITS) if key in known}
         return Kept(
             finding,
             known if evidence is None else {**evidence, **joined},

@@ -97,7 +97,7 @@ def picture(store: Store) -> object:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(CONTENTS, CONTENTS)
 def test_stores_merge_the_same_both_ways_and_merging_again_changes_nothing(
     a: dict[str, list[object]], b: dict[str, list[object]]
