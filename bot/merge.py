@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.states import UNFINISHED, Hold, Holds, Ledger, TriageState, Trial
+from bot.states import UNFINISHED, Hold, Holds, Ledger, Publications, Published, TriageState, Trial
 from bot.wire import text
 from fuzzers.records import Finding, Json, Suspect
 
@@ -101,7 +101,7 @@ def join_findings(older: Finding, younger: Finding) -> Finding:
     founder = str(younger.detail.get("founder") or younger.suspect.id)
     own = {"suspect": founder, "script": younger.script, "operators": list(younger.operators)}
     known = {variant.get("suspect") for variant in _variants(older)}
-    # What stands already is what has been made of both stores' words on that suspect; one of them alone is older.
+    # What stands already was made of both stores' words on that suspect; one of them alone is older.
     added = [v for v in _merge_variants([own], _variants(younger)) if v.get("suspect") not in known]
     variants = _merge_variants(_variants(older), added)
     joined = replace(older, state=_state(*sorted((older, younger), key=told_at)))
@@ -159,6 +159,25 @@ def merge_holds(a: Holds, b: Holds) -> Holds:
         return replace(later, accepted_at=max(x.accepted_at, y.accepted_at))
 
     return replace(a, holds=_merge_keys(a.holds, b.holds, settled))
+
+
+def merge_publications(a: Publications, b: Publications) -> Publications:
+    """Every record of both; of one that both have, what was written later, the later approval, every
+    transition that was told, and an issue that only one of them knows of."""
+
+    def settled(x: Published, y: Published) -> Published:
+        later = max(x, y, key=lambda one: (one.number != "", one.written_at, text(one)))
+        approval = max(x, y, key=lambda one: (one.approved_at, one.approved))
+        return replace(
+            later,
+            told=tuple(sorted({*x.told, *y.told})),
+            read_at=max(x.read_at, y.read_at),
+            approved=approval.approved,
+            approved_by=approval.approved_by,
+            approved_at=approval.approved_at,
+        )
+
+    return replace(a, records=_merge_keys(a.records, b.records, settled))
 
 
 def in_order(a: Finding, b: Finding) -> tuple[Finding, Finding]:

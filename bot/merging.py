@@ -20,6 +20,7 @@ from bot.merge import (
     merge_holds,
     merge_kept,
     merge_ledgers,
+    merge_publications,
     merge_states,
     merge_suspects,
 )
@@ -49,6 +50,7 @@ def merge(store: Store, other: Store) -> Merged:
             wholes = list(_merge_findings(store, other, batch))
             trials = _merge_ledger(store, other, batch)
             holds = _merge_holds(store, other, batch)
+            _merge_publications(store, other, batch)
             runs = _merge_runs(store, other, batch)
         for whole in wholes:
             # Only what was read as a finding: an alias is whatever the other store says.
@@ -128,6 +130,13 @@ def _merge_holds(store: Store, other: Store, batch: Batch) -> int:
     if merged != ours:
         batch.write(store.root / "holds.json", wire.text(merged))
     return len(merged.holds) - len(ours.holds)
+
+
+def _merge_publications(store: Store, other: Store, batch: Batch) -> None:
+    ours, theirs = store.all_publications(), other.all_publications()
+    merged = merge_publications(ours, theirs)
+    if merged != ours:
+        batch.write(store.root / "published.json", wire.text(merged))
 
 
 def _merge_runs(store: Store, other: Store, batch: Batch) -> int:

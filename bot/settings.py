@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -29,6 +29,11 @@ from fuzzers.records import Json, Kind
 
 PREFIX = "NIGHTFUZZ_"
 CHANNELS = ("installed", "release", "nightly")
+REPOSITORY = r"^(?:[\w.-]+/[\w.-]+)?$"
+"""`owner/name`, or nothing."""
+
+SECRETS = frozenset({"token", "app_key", "marker_key"})
+"""What may not stand in a file: files are committed."""
 
 
 def _duration(value: object) -> object:
@@ -126,6 +131,50 @@ class Settings(BaseSettings):
     publish_down_to: Kind = Field(
         default=Kind.ALIASING, description="Least severe kind of finding that becomes an issue."
     )
+    tracker: Literal["outbox", "github", "gitee"] = Field(
+        default="outbox", description="Where issues live: `outbox` (a folder), `github` or `gitee`."
+    )
+    repository: str = Field(
+        default="",
+        pattern=REPOSITORY,
+        description="Triage repository, `owner/name`: the bot's own, where it files.",
+    )
+    api: str = Field(
+        default="",
+        description="Address of the tracker's API; default: GitHub's, or Gitee's v5.",
+    )
+    token: SecretStr = Field(
+        default=SecretStr(""), description="Token of the tracker; only from the environment."
+    )
+    app_id: str = Field(default="", pattern=r"^\d*$", description="GitHub App's id, instead of a token.")
+    app_key: SecretStr = Field(
+        default=SecretStr(""), description="GitHub App's private key (PEM); only from the environment."
+    )
+    marker_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Key that authenticates the bot's marks in issues; only from the environment.",
+    )
+    new_a_run: int = Field(default=5, ge=0, description="Most new issues a run.")
+    new_a_day: int = Field(default=10, ge=0, description="Most new issues a day.")
+    open_issues: int = Field(default=100, ge=0, description="Most open issues of the bot.")
+    quiet_hours: float = Field(
+        default=48.0,
+        ge=0,
+        description="Hours in which the bot leaves an issue alone that a person has closed.",
+    )
+    upstream: str = Field(
+        default="",
+        pattern=REPOSITORY,
+        description="Upstream repository, `owner/name`, for approved findings.",
+    )
+    upstream_form: Literal["pt2", "general", "mindspore"] = Field(
+        default="pt2", description="Issue form of the upstream: PyTorch's `pt2` or `general`, or `mindspore`."
+    )
+    upstream_filed_by: Literal["person", "bot"] = Field(
+        default="person",
+        description="Who files upstream: a `person`, from a prepared link, or the `bot`.",
+    )
+    upstream_a_day: int = Field(default=2, ge=0, description="Most issues filed upstream a day.")
 
     @classmethod
     def settings_customise_sources(
@@ -168,6 +217,8 @@ def _from_file(folder: Path) -> tuple[Json, str]:
             plain = {str(key).replace("-", "_"): value for key, value in found.items()}
             for key in plain:
                 _check_key(key, name)
+                if key in SECRETS:
+                    raise UserMistake(f"{key} in {name}: a secret; set {PREFIX}{key.upper()} instead")
             return plain, name
     return {}, ""
 

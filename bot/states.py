@@ -107,3 +107,45 @@ class Holds:
 
     holds: dict[str, Hold] = field(default_factory=dict)
     schema: int = SCHEMA
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a tracker has of a finding, as the last publisher left it. `signature` is the finding's name at
+    that time, `tracker` that of `bot.trackers`; `number` is empty while nothing is filed there.
+
+    `body` is the digest of our part of the body, `state` what we set (`open`, `closed`), `told` the
+    transitions that have had their comment (`filed`, `bisected <build>`, `fixed <build>`...). `read_at` is up
+    to when people's comments have been read. `approved` is the hash of what a person approved for upstream,
+    with who and when; `mirrored` what the upstream last said.
+    """
+
+    signature: str
+    tracker: str
+    number: str = ""
+    url: str = ""
+    title: str = ""
+    body: str = ""
+    state: str = ""
+    told: tuple[str, ...] = ()
+    filed_at: str = ""
+    written_at: str = ""
+    read_at: str = ""
+    approved: str = ""
+    approved_by: str = ""
+    approved_at: str = ""
+    mirrored: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def key(self) -> str:
+        """One record a finding and tracker."""
+        return f"{self.tracker} {self.signature}"
+
+
+@dataclass(frozen=True)
+class Publications:
+    """What has been published where, by `Published.key`."""
+
+    records: dict[str, Published] = field(default_factory=dict)
+    schema: int = SCHEMA

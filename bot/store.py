@@ -7,7 +7,7 @@ artifacts; none of that may lose a suspect or report one twice.
 
     suspects/<content hash>/{suspect.json,state.json}
     findings/<signature>/{evidence.json,repro.py,finding.json}     written in this order: the last one counts
-    runs/<name>.json        ledger.json        holds.json        set-aside/        lock
+    runs/<name>.json     ledger.json     holds.json     published.json     set-aside/     lock
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bot.files import remove_folder, utc_now, write_atomically
 from bot.merge import EDITS, JOINED, Kept, groups, join_findings, join_kept, merge_findings
 from bot.migrate import named_now
 from bot.shelf import Shelf
-from bot.states import UNFINISHED, Hold, Holds, Ledger, TriageState, Trial
+from bot.states import UNFINISHED, Hold, Holds, Ledger, Publications, Published, TriageState, Trial
 from fuzzers.records import Finding, Json, Suspect
 
 OURS = frozenset({"evidence.json", "repro.py", "finding.json"})
@@ -224,3 +224,20 @@ class Store:
     def all_holds(self) -> Holds:
         """The holds as the file has them."""
         return self.shelf.read(Holds, self.root / "holds.json") or Holds()
+
+    # Publications
+
+    def publications(self) -> list[Published]:
+        """What has been published where, by tracker and signature."""
+        return [found for _, found in sorted(self.all_publications().records.items())]
+
+    def put_published(self, *records: Published) -> None:
+        """Note what a tracker has now."""
+        with self.shelf.held():
+            known = self.all_publications()
+            noted = replace(known, records={**known.records, **{one.key: one for one in records}})
+            write_atomically(self.root / "published.json", wire.text(noted))
+
+    def all_publications(self) -> Publications:
+        """The publications as the file has them."""
+        return self.shelf.read(Publications, self.root / "published.json") or Publications()

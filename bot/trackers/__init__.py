@@ -1,0 +1,1 @@
+"""Where issues live: one protocol; GitHub, Gitee-style hosts and a local folder behind it."""
