@@ -123,12 +123,15 @@ class Comment:
 
 
 class Tracker(Protocol):
-    """One repository's issues, seen by one account. `name` is `github:owner/name` or the like, and the key of
-    what was published there; `repository_id` is the host's own number of the repository, which a rename
-    keeps. `longest_body` is in characters, of issues and of comments."""
+    """One repository's issues, seen by one account. `name` is the key of what was published there;
+    `repository_id` is the host's own number of the repository, which a rename keeps. `longest_body` is in
+    characters, of issues and of comments."""
 
-    name: str
     longest_body: int
+
+    @property
+    def name(self) -> str:
+        """Kind and repository: `github:owner/name`."""
 
     def repository_id(self) -> str:
         """TrackerError in one line when the repository cannot be used: a wrong token, no such repository,

@@ -1,0 +1,332 @@
+"""A Gitee-style v5 API as a tracker: MindSpore's has moved between hosts that all speak it.
+
+Invariant: as `bot.trackers.protocol` says. What differs from GitHub: the repository stands in the body of
+what makes or changes an issue, numbers are case-sensitive texts, labels one text with commas, there are four
+states, of which `rejected` is closed as not planned, and there are no reactions. The lease is a file: making
+one that is there fails, and changing or removing one takes the sha that it had.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import requests
+
+from bot.trackers.client import TIMEOUT_SECONDS, WRITE_PAUSE_SECONDS, Client
+from bot.trackers.github import PERMISSIONS, TIME
+from bot.trackers.protocol import (
+    Account,
+    BusyError,
+    Comment,
+    Issue,
+    IssueState,
+    MissingError,
+    Permission,
+    Reaction,
+    Reason,
+    TrackerError,
+    UncertainError,
+)
+
+API = "https://gitee.com/api/v5"
+LONGEST_BODY = 65_535
+LEASE = ".nightfuzz-lease"
+PLAIN = re.compile(r"[\w.-]+")
+
+
+def gitee_client(api: str, token: str, pause: float = WRITE_PAUSE_SECONDS) -> Client:
+    """A client that acts as the owner of a token."""
+    host = api or API
+    session = requests.Session()
+    session.trust_env = False
+    session.headers.update({"Authorization": f"Bearer {token}", "User-Agent": "nightfuzz"})
+
+    def transport(
+        method: str, path: str, parameters: Mapping[str, Any], body: Mapping[str, Any] | None
+    ) -> tuple[int, Mapping[str, str], str]:
+        answer = session.request(
+            method,
+            f"{host.rstrip('/')}{path}",
+            params=dict(parameters),
+            json=body,
+            timeout=TIMEOUT_SECONDS,
+            allow_redirects=False,
+        )
+        if answer.is_redirect:
+            raise TrackerError(f"{method} {path}: moved to {answer.headers['Location']}")
+        return answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.text
+
+    return Client(transport, host, pause)
+
+
+@dataclass
+class Gitee:
+    """One repository, `owner/name`."""
+
+    client: Client
+    repository: str
+    longest_body: int = LONGEST_BODY
+    _made: set[str] = field(default_factory=set, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The key of what was published here."""
+        return f"gitee:{self.repository}"
+
+    @property
+    def root(self) -> str:
+        """The path of the repository's part of the API."""
+        return f"/repos/{self.repository}"
+
+    @property
+    def _owner(self) -> str:
+        return self.repository.partition("/")[0]
+
+    @property
+    def _repo(self) -> str:
+        return self.repository.partition("/")[2]
+
+    @cached_property
+    def _about(self) -> Mapping[str, Any]:
+        try:
+            about: Mapping[str, Any] = self.client.get(self.root).data
+        except MissingError:
+            raise TrackerError(
+                f"there is no repository {self.repository}, or the token may not see it"
+            ) from None
+        found = str(about.get("full_name", ""))
+        if found.lower() != self.repository.lower():
+            raise TrackerError(f"{self.repository} has moved to {found}: set `repository` to that")
+        if about.get("has_issues") is False:
+            raise TrackerError(
+                f"issues are switched off in {self.repository}: switch them on in its settings"
+            )
+        return about
+
+    def repository_id(self) -> str:
+        """The repository's number."""
+        return str(self._about["id"])
+
+    @cached_property
+    def _account(self) -> Account:
+        return _account(self.client.get("/user").data)
+
+    def account(self) -> Account:
+        """Who the token's owner is."""
+        return self._account
+
+    def own_issues(self) -> Iterator[Issue]:
+        """All that this account has opened here, the oldest first."""
+        me = self.account()
+        found = self._pages(
+            f"{self.root}/issues", creator=me.login, state="all", sort="created", direction="asc"
+        )
+        for plain in found:
+            issue = _issue(plain)
+            if issue.author.ident == me.ident:
+                yield issue
+
+    def issue(self, number: str) -> Issue:
+        """One issue, as it is now."""
+        return _issue(self.client.get(f"{self.root}/issues/{_plain(number)}").data)
+
+    def create(self, title: str, body: str, labels: Sequence[str] = ()) -> Issue:
+        """Open an issue."""
+        content = {"repo": self._repo, "title": title, "body": body, "labels": ",".join(labels)}
+        path = f"/repos/{self._owner}/issues"
+        return _issue(self.client.send("POST", path, body=content, idempotent=False).data)
+
+    def edit(
+        self,
+        number: str,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        state: IssueState | None = None,
+        reason: Reason | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Issue:
+        """Change what is given."""
+        given = {
+            "title": title,
+            "body": body,
+            "state": _state_word(state, reason),
+            "labels": None if labels is None else ",".join(labels),
+        }
+        content = {name: value for name, value in given.items() if value is not None}
+        path = f"/repos/{self._owner}/issues/{_plain(number)}"
+        return _issue(self.client.send("PATCH", path, body={"repo": self._repo, **content}).data)
+
+    def comments(self, number: str, since: str = "") -> Iterator[Comment]:
+        """An issue's comments, oldest first."""
+        changed = {"since": since} if since else {}
+        for plain in self._pages(f"{self.root}/issues/{_plain(number)}/comments", order="asc", **changed):
+            yield _comment(plain)
+
+    def comment(self, number: str, body: str) -> Comment:
+        """Add a comment."""
+        path = f"{self.root}/issues/{_plain(number)}/comments"
+        return _comment(self.client.send("POST", path, body={"body": body}, idempotent=False).data)
+
+    def edit_comment(self, ident: str, body: str) -> Comment:
+        """Replace a comment's text."""
+        path = f"{self.root}/issues/comments/{_plain(ident)}"
+        return _comment(self.client.send("PATCH", path, body={"body": body}).data)
+
+    def react(self, comment: str, reaction: Reaction) -> None:
+        """There are none here: the reply says it."""
+
+    def permission(self, login: str) -> Permission:
+        """The host's own word."""
+        try:
+            told = self.client.get(f"{self.root}/collaborators/{_plain(login)}/permission").data
+        except MissingError:
+            return Permission.NONE
+        return PERMISSIONS.get(str(told.get("permission", "")), Permission.NONE)
+
+    def ensure_labels(self, labels: Sequence[str]) -> None:
+        """Make the labels that are not there."""
+        wanted = [label for label in dict.fromkeys(labels) if label not in self._made]
+        if not wanted:
+            return
+        self._made |= {str(one["name"]) for one in self.client.get(f"{self.root}/labels").data}
+        for label in wanted:
+            if label not in self._made:
+                body = {"name": label, "color": "ededed"}
+                self.client.send("POST", f"{self.root}/labels", body=body)
+                self._made.add(label)
+
+    @contextmanager
+    def lease(self, holder: str, seconds: float) -> Iterator[None]:
+        """As the protocol says; what marks it is a file that names the holder."""
+        mine = self._take(holder, seconds)
+        try:
+            yield
+        finally:
+            held = self._lease_now()
+            if held is not None and held[0] == mine:
+                body = {"sha": mine, "message": "the lease goes back"}
+                self.client.send("DELETE", self._lease_path, parameters=body)
+
+    def now(self) -> str:
+        """The server's clock."""
+        return self.client.now()
+
+    def calls(self) -> int:
+        """Requests made."""
+        return self.client.calls
+
+    @property
+    def _lease_path(self) -> str:
+        return f"{self.root}/contents/{LEASE}"
+
+    def _take(self, holder: str, seconds: float) -> str:
+        held = self._lease_now()
+        if held is not None and held[2] > self.now():
+            raise BusyError(f"{held[1]} is publishing to {self.repository} (until {held[2]})")
+        expires = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC) + timedelta(seconds=seconds)
+        text = json.dumps({"holder": holder, "expires": expires.strftime(TIME), "at": self.now()})
+        body = {"content": base64.b64encode(text.encode()).decode(), "message": "a publisher's lease"}
+        try:
+            if held is None:
+                made = self.client.send("POST", self._lease_path, body=body, idempotent=False).data
+            else:
+                made = self.client.send("PUT", self._lease_path, body={**body, "sha": held[0]}).data
+        except UncertainError:
+            raise
+        except TrackerError as refusal:
+            now = self._lease_now()
+            if now is None:
+                raise
+            raise BusyError(f"{now[1]} is publishing to {self.repository}") from refusal
+        return str(made["content"]["sha"])
+
+    def _lease_now(self) -> tuple[str, str, str] | None:
+        """(sha, holder, expiry) of the lease that stands."""
+        try:
+            plain = self.client.get(self._lease_path).data
+        except MissingError:
+            return None
+        if not isinstance(plain, dict) or "sha" not in plain:
+            return None  # the host answers a missing file by an empty list
+        try:
+            told = json.loads(base64.b64decode(plain["content"]))
+            return str(plain["sha"]), str(told["holder"]), str(told["expires"])
+        except (ValueError, KeyError, TypeError):
+            return str(plain["sha"]), "somebody", ""
+
+    def _pages(self, path: str, **parameters: Any) -> Iterator[Any]:
+        """The items of a listing; the host tells how many pages there are."""
+        page = 1
+        while True:
+            answer = self.client.get(path, per_page=100, page=page, **parameters)
+            yield from answer.data
+            told = answer.headers.get("total_page", "")
+            if page >= int(told) if told.isdigit() else len(answer.data) < 100:
+                return
+            page += 1
+
+
+def _state_word(state: IssueState | None, reason: Reason | None) -> str | None:
+    """The host's word: issues that nobody will work on are rejected."""
+    if state is IssueState.CLOSED and reason in (Reason.NOT_PLANNED, Reason.DUPLICATE):
+        return "rejected"
+    return state
+
+
+def _issue(plain: Mapping[str, Any]) -> Issue:
+    try:
+        word = str(plain["state"])
+        is_closed = word in ("closed", "rejected")
+        return Issue(
+            number=str(plain["number"]),
+            url=str(plain["html_url"]),
+            title=str(plain["title"]),
+            body=str(plain.get("body") or ""),
+            author=_account(plain.get("user") or {}),
+            state=IssueState.CLOSED if is_closed else IssueState.OPEN,
+            reason={"rejected": Reason.NOT_PLANNED, "closed": Reason.COMPLETED}.get(word, ""),
+            labels=tuple(str(one["name"]) for one in plain.get("labels") or ()),
+            created_at=_utc(plain.get("created_at")),
+            updated_at=_utc(plain.get("updated_at")),
+            closed_at=_utc(plain.get("finished_at")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UncertainError(f"an answer is no issue: {type(error).__name__}: {error}") from None
+
+
+def _comment(plain: Mapping[str, Any]) -> Comment:
+    try:
+        return Comment(
+            ident=str(plain["id"]),
+            author=_account(plain.get("user") or {}),
+            body=str(plain.get("body") or ""),
+            created_at=_utc(plain.get("created_at")),
+            updated_at=_utc(plain.get("updated_at")),
+            url=str(plain.get("html_url") or ""),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UncertainError(f"an answer is no comment: {type(error).__name__}: {error}") from None
+
+
+def _account(plain: Mapping[str, Any]) -> Account:
+    return Account(str(plain.get("login", "ghost")), str(plain.get("id", "")))
+
+
+def _utc(told: object) -> str:
+    """The host's times have the offset of its own country."""
+    return datetime.fromisoformat(str(told)).astimezone(UTC).strftime(TIME) if told else ""
+
+
+def _plain(text: str) -> str:
+    if not PLAIN.fullmatch(text):
+        raise MissingError(f"{text!r} is no number or name")
+    return text

@@ -1,0 +1,343 @@
+"""GitHub's issues as a tracker.
+
+Invariant: as `bot.trackers.protocol` says. An issue is the bot's own when the account that opened it has the
+bot's number; the name alone could be taken by somebody else after a rename.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from bot.trackers.client import Client
+from bot.trackers.protocol import (
+    Account,
+    BusyError,
+    Comment,
+    Issue,
+    IssueState,
+    MissingError,
+    Permission,
+    Reaction,
+    Reason,
+    TrackerError,
+    UncertainError,
+)
+
+LONGEST_BODY = 65_536
+"""Characters of an issue's or a comment's body that GitHub takes."""
+
+LEASE = "heads/nightfuzz-lease"
+"""The ref whose existence is the lease. A branch, since rulesets, which let nobody but the bot write it, are
+about branches."""
+
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+PERMISSIONS: dict[str, Permission] = {
+    "admin": Permission.ADMIN,
+    "maintain": Permission.WRITE,
+    "write": Permission.WRITE,
+    "push": Permission.WRITE,
+    "triage": Permission.READ,
+    "read": Permission.READ,
+    "pull": Permission.READ,
+    "none": Permission.NONE,
+}
+"""GitHub's word for what an account may do; one that is not here is nothing."""
+
+
+@dataclass
+class GitHub:
+    """One repository, `owner/name`. `login` is the bot's, where the token cannot tell it (an App's)."""
+
+    client: Client
+    repository: str
+    login: str = ""
+    longest_body: int = LONGEST_BODY
+    _made: set[str] = field(default_factory=set, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The key of what was published here."""
+        return f"github:{self.repository}"
+
+    @property
+    def root(self) -> str:
+        """The path of the repository's part of the API."""
+        return f"/repos/{self.repository}"
+
+    @cached_property
+    def _about(self) -> Mapping[str, Any]:
+        """The repository as GitHub describes it, checked."""
+        try:
+            about: Mapping[str, Any] = self.client.get(self.root).data
+        except MissingError:
+            raise TrackerError(
+                f"there is no repository {self.repository}, or the token may not see it"
+            ) from None
+        found = str(about.get("full_name", ""))
+        if found.lower() != self.repository.lower():
+            raise TrackerError(f"{self.repository} has moved to {found}: set `repository` to that")
+        if about.get("archived"):
+            raise TrackerError(f"{self.repository} is archived: nothing can be written there")
+        if about.get("has_issues") is False:
+            raise TrackerError(
+                f"issues are switched off in {self.repository}: switch them on in its settings"
+            )
+        return about
+
+    def repository_id(self) -> str:
+        """The repository's number."""
+        return str(self._about["id"])
+
+    @cached_property
+    def _account(self) -> Account:
+        if self.login:
+            return _account(self.client.get(f"/users/{self.login}").data)
+        try:
+            return _account(self.client.get("/user").data)
+        except TrackerError as refusal:
+            if "may not do this" not in str(refusal):
+                raise
+            raise TrackerError(
+                "the token belongs to an App, so it cannot tell whose it is: set `bot_login`, such as "
+                "github-actions[bot]"
+            ) from None
+
+    def account(self) -> Account:
+        """Who the token's owner is."""
+        return self._account
+
+    def own_issues(self) -> Iterator[Issue]:
+        """All that this account has opened here, the oldest first."""
+        me = self.account()
+        found = self.client.pages(
+            f"{self.root}/issues", creator=me.login, state="all", sort="created", direction="asc"
+        )
+        for plain in found:
+            issue = _issue(plain)
+            if not issue.is_pull and issue.author.ident == me.ident:
+                yield issue
+
+    def issue(self, number: str) -> Issue:
+        """One issue, as it is now."""
+        return _issue(self.client.get(f"{self.root}/issues/{_number(number)}").data)
+
+    def create(self, title: str, body: str, labels: Sequence[str] = ()) -> Issue:
+        """Open an issue."""
+        content = {"title": title, "body": body, "labels": list(labels)}
+        return _issue(self._post(f"{self.root}/issues", content))
+
+    def edit(
+        self,
+        number: str,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        state: IssueState | None = None,
+        reason: Reason | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> Issue:
+        """Change what is given."""
+        given = {
+            "title": title,
+            "body": body,
+            "state": state,
+            "state_reason": reason,
+            "labels": None if labels is None else list(labels),
+        }
+        content = {name: value for name, value in given.items() if value is not None}
+        path = f"{self.root}/issues/{_number(number)}"
+        return _issue(self.client.send("PATCH", path, body=content).data)
+
+    def comments(self, number: str, since: str = "") -> Iterator[Comment]:
+        """An issue's comments, oldest first."""
+        changed = {"since": since} if since else {}
+        for plain in self.client.pages(f"{self.root}/issues/{_number(number)}/comments", **changed):
+            yield _comment(plain)
+
+    def comment(self, number: str, body: str) -> Comment:
+        """Add a comment."""
+        return _comment(self._post(f"{self.root}/issues/{_number(number)}/comments", {"body": body}))
+
+    def edit_comment(self, ident: str, body: str) -> Comment:
+        """Replace a comment's text."""
+        path = f"{self.root}/issues/comments/{_number(ident)}"
+        return _comment(self.client.send("PATCH", path, body={"body": body}).data)
+
+    def react(self, comment: str, reaction: Reaction) -> None:
+        """Put a reaction on a comment; once more is the same one."""
+        path = f"{self.root}/issues/comments/{_number(comment)}/reactions"
+        self.client.send("POST", path, body={"content": reaction})
+
+    def permission(self, login: str) -> Permission:
+        """GitHub's own word."""
+        try:
+            told = self.client.get(f"{self.root}/collaborators/{_login(login)}/permission").data
+        except MissingError:
+            return Permission.NONE
+        return PERMISSIONS.get(str(told.get("permission", "")), Permission.NONE)
+
+    def ensure_labels(self, labels: Sequence[str]) -> None:
+        """Make the labels that are not there."""
+        wanted = [label for label in dict.fromkeys(labels) if label.lower() not in self._made]
+        if not wanted:
+            return
+        self._made |= {str(one["name"]).lower() for one in self.client.pages(f"{self.root}/labels")}
+        for label in wanted:
+            if label.lower() not in self._made:
+                self._make_label(label)
+                self._made.add(label.lower())
+
+    def _make_label(self, label: str) -> None:
+        try:
+            self.client.send("POST", f"{self.root}/labels", body={"name": label})
+        except TrackerError as refusal:
+            if "already_exists" not in str(refusal):  # somebody was quicker, or our first try got through
+                raise
+
+    @contextmanager
+    def lease(self, holder: str, seconds: float) -> Iterator[None]:
+        """As the protocol says; what marks it is a branch at a commit that names the holder."""
+        mine = self._take(holder, seconds)
+        try:
+            yield
+        finally:
+            self._give_back(mine)
+
+    def now(self) -> str:
+        """The server's clock."""
+        return self.client.now()
+
+    def calls(self) -> int:
+        """Requests made."""
+        return self.client.calls
+
+    def _post(self, path: str, content: Mapping[str, Any]) -> Any:
+        return self.client.send("POST", path, body=content, idempotent=False).data
+
+    def _take(self, holder: str, seconds: float) -> str:
+        """The sha of our lease's commit, once the ref is at it."""
+        held = self._lease_now()
+        if held is None:
+            head = self.client.get(f"{self.root}/branches/{self._about['default_branch']}").data["commit"]
+            mine = self._lease_commit(holder, seconds, head["commit"]["tree"]["sha"], [])
+            try:
+                self.client.send("POST", f"{self.root}/git/refs", body={"ref": f"refs/{LEASE}", "sha": mine})
+            except TrackerError as refusal:
+                return self._is_ours_now(mine, refusal)
+            return mine
+        sha, tree, who, expires = held
+        if expires > self.now():
+            raise BusyError(
+                f"{who} is publishing to {self.repository} (until {expires}); the next run goes on"
+            )
+        mine = self._lease_commit(holder, seconds, tree, [sha])
+        try:
+            # Fast-forward only: if somebody else has taken it over since, this is none.
+            self.client.send("PATCH", f"{self.root}/git/refs/{LEASE}", body={"sha": mine, "force": False})
+        except TrackerError as refusal:
+            return self._is_ours_now(mine, refusal)
+        return mine
+
+    def _is_ours_now(self, mine: str, refusal: TrackerError) -> str:
+        """After a refusal: a try of ours may have got through all the same, or somebody was quicker."""
+        held = self._lease_now()
+        if held is not None and held[0] == mine:
+            return mine
+        if held is None:
+            raise refusal
+        raise BusyError(f"{held[2]} is publishing to {self.repository}; the next run goes on")
+
+    def _lease_commit(self, holder: str, seconds: float, tree: str, parents: list[str]) -> str:
+        now = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC)
+        expires = (now + timedelta(seconds=seconds)).strftime(TIME)
+        message = json.dumps({"holder": holder, "expires": expires, "parents": parents, "at": self.now()})
+        made = self.client.send(
+            "POST",
+            f"{self.root}/git/commits",
+            body={"message": message, "tree": tree, "parents": parents},
+        )
+        return str(made.data["sha"])
+
+    def _lease_now(self) -> tuple[str, str, str, str] | None:
+        """(commit, its tree, holder, expiry) of the lease that stands."""
+        try:
+            sha = str(self.client.get(f"{self.root}/git/ref/{LEASE}").data["object"]["sha"])
+        except MissingError:
+            return None
+        commit = self.client.get(f"{self.root}/git/commits/{sha}").data
+        try:
+            told = json.loads(commit["message"])
+            who, expires = str(told["holder"]), str(told["expires"])
+        except (ValueError, KeyError, TypeError):
+            who, expires = "somebody", ""  # not ours: as if it had expired, since nobody can hold it
+        return sha, str(commit["tree"]["sha"]), who, expires
+
+    def _give_back(self, mine: str) -> None:
+        held = self._lease_now()
+        if held is not None and held[0] == mine:
+            self.client.send("DELETE", f"{self.root}/git/refs/{LEASE}")
+
+
+def _issue(plain: Mapping[str, Any]) -> Issue:
+    try:
+        return Issue(
+            number=str(plain["number"]),
+            url=str(plain["html_url"]),
+            title=str(plain["title"]),
+            body=str(plain.get("body") or ""),
+            author=_account(plain.get("user") or {}),
+            state=IssueState(plain["state"]),
+            reason=str(plain.get("state_reason") or ""),
+            labels=tuple(
+                str(one["name"]) if isinstance(one, dict) else str(one) for one in plain.get("labels", ())
+            ),
+            is_locked=bool(plain.get("locked")),
+            is_pull="pull_request" in plain,
+            created_at=str(plain.get("created_at") or ""),
+            updated_at=str(plain.get("updated_at") or ""),
+            closed_at=str(plain.get("closed_at") or ""),
+            closed_by=str((plain.get("closed_by") or {}).get("login", "")),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UncertainError(f"an answer is no issue: {type(error).__name__}: {error}") from None
+
+
+def _comment(plain: Mapping[str, Any]) -> Comment:
+    try:
+        return Comment(
+            ident=str(plain["id"]),
+            author=_account(plain.get("user") or {}),
+            body=str(plain.get("body") or ""),
+            created_at=str(plain.get("created_at") or ""),
+            updated_at=str(plain.get("updated_at") or ""),
+            url=str(plain.get("html_url") or ""),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UncertainError(f"an answer is no comment: {type(error).__name__}: {error}") from None
+
+
+def _account(plain: Mapping[str, Any]) -> Account:
+    """Of a deleted account nothing is left but that it was one."""
+    login = str(plain.get("login", "ghost"))
+    is_bot = plain.get("type") == "Bot" or login.endswith("[bot]")
+    return Account(login, str(plain.get("id", "")), is_bot)
+
+
+def _number(text: str) -> str:
+    """An issue's or a comment's number as part of a path."""
+    if not (text.isascii() and text.isdigit()):
+        raise MissingError(f"{text!r} is no number of an issue or a comment")
+    return text
+
+
+def _login(text: str) -> str:
+    if not text or not all(c.isascii() and (c.isalnum() or c in "-_[]") for c in text):
+        raise MissingError(f"{text!r} is no name of an account")
+    return text
