@@ -175,6 +175,7 @@ def merge_publications(a: Publications, b: Publications) -> Publications:
             approved=approval.approved,
             approved_by=approval.approved_by,
             approved_at=approval.approved_at,
+            words=approval.words,
         )
 
     return replace(a, records=_merge_keys(a.records, b.records, settled))

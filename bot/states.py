@@ -117,7 +117,7 @@ class Published:
     `body` is the digest of our part of the body, `state` what we set (`open`, `closed`), `told` the
     transitions that have had their comment (`filed`, `bisected <build>`, `fixed <build>`...). `read_at` is up
     to when people's comments have been read. `approved` is the hash of what a person approved for upstream,
-    with who and when; `mirrored` what the upstream last said.
+    with who and when, and in which words; `mirrored` what the upstream last said.
     """
 
     signature: str
@@ -134,6 +134,7 @@ class Published:
     approved: str = ""
     approved_by: str = ""
     approved_at: str = ""
+    words: str = ""
     mirrored: str = ""
     schema: int = SCHEMA
 

@@ -81,3 +81,28 @@ def sentence(finding: Finding) -> str:
             contract = INTEGERS_DIFFER
     program = reading.sketch(finding.script) or "this program"
     return f"For {program} on {finding.suspect.build.name}: {contract}."
+
+
+ENGINES: dict[str, str] = {
+    "flowmut": "FlowMuT, which mutates real models along their tensor flow",
+    "alignguard": "AlignGuard, which mutates existing tests",
+    "dirigo": "Dirigo, which executes kernels symbolically",
+}
+"""Bug finder -> what it is, for people who have not heard of it."""
+
+WORKAROUNDS: dict[str, str] = {
+    "partition/cse": "torch._functorch.config.cse = False",
+    "passes/pattern_matcher": "torch._inductor.config.pattern_matcher = False",
+    "passes/joint_graph_constant_folding": "torch._inductor.config.joint_graph_constant_folding = False",
+    "codegen/loop_tails": "torch._inductor.config.cpp.enable_loop_tail_vec = False",
+    "codegen/inplace_buffers": "torch._inductor.config.inplace_buffers = False",
+    "codegen/buffer_reuse": "torch._inductor.config.allow_buffer_reuse = False",
+    "config/emulate_precision_casts": "torch._inductor.config.emulate_precision_casts = True",
+    "config/fallback_random": "torch._inductor.config.fallback_random = True",
+    "config/layout_optimization": "torch._inductor.config.layout_optimization = False",
+    "config/comprehensive_padding": "torch._inductor.config.comprehensive_padding = False",
+}
+"""Part of the compiler -> the setting that switches it off, for people who need one tonight."""
+
+LABELS: dict[str, str] = {"kind": "kind: {}", "framework": "framework: {}", "fuzzer": "topic: fuzzer"}
+"""What labels are made of."""

@@ -23,28 +23,29 @@ from bot.settings import Settings, load
 from fuzzers.records import Json
 
 
-def _option(name: str, *also: str) -> Any:
-    flag = f"--{name.replace('_', '-')}"
-    return typer.Option(flag, *also, help=Settings.model_fields[name].description, show_default=False)
+def flag(name: str, *also: str) -> Any:
+    """The flag of a setting."""
+    written = f"--{name.replace('_', '-')}"
+    return typer.Option(written, *also, help=Settings.model_fields[name].description, show_default=False)
 
 
-Engine: TypeAlias = Annotated[str | None, _option("engine")]
-Seed: TypeAlias = Annotated[int | None, _option("seed")]
-Time: TypeAlias = Annotated[str | None, _option("budget")]
-TriageTime: TypeAlias = Annotated[str | None, _option("triage_budget")]
-Workers: TypeAlias = Annotated[int | None, _option("workers")]
-Out: TypeAlias = Annotated[str | None, _option("out")]
-Build: TypeAlias = Annotated[str | None, _option("build")]
-Framework: TypeAlias = Annotated[str | None, _option("framework")]
-Variant: TypeAlias = Annotated[str | None, _option("variant")]
-NightlyIndex: TypeAlias = Annotated[str | None, _option("nightly_index")]
-MindsporeIndex: TypeAlias = Annotated[str | None, _option("mindspore_index")]
-Cache: TypeAlias = Annotated[str | None, _option("cache")]
-CacheGib: TypeAlias = Annotated[float | None, _option("cache_gib")]
-Interpreter: TypeAlias = Annotated[str | None, _option("interpreter")]
-Aspects: TypeAlias = Annotated[str | None, _option("aspects")]
-Candidates: TypeAlias = Annotated[int | None, _option("candidates")]
-PublishDownTo: TypeAlias = Annotated[str | None, _option("publish_down_to")]
+Engine: TypeAlias = Annotated[str | None, flag("engine")]
+Seed: TypeAlias = Annotated[int | None, flag("seed")]
+Time: TypeAlias = Annotated[str | None, flag("budget")]
+TriageTime: TypeAlias = Annotated[str | None, flag("triage_budget")]
+Workers: TypeAlias = Annotated[int | None, flag("workers")]
+Out: TypeAlias = Annotated[str | None, flag("out")]
+Build: TypeAlias = Annotated[str | None, flag("build")]
+Framework: TypeAlias = Annotated[str | None, flag("framework")]
+Variant: TypeAlias = Annotated[str | None, flag("variant")]
+NightlyIndex: TypeAlias = Annotated[str | None, flag("nightly_index")]
+MindsporeIndex: TypeAlias = Annotated[str | None, flag("mindspore_index")]
+Cache: TypeAlias = Annotated[str | None, flag("cache")]
+CacheGib: TypeAlias = Annotated[float | None, flag("cache_gib")]
+Interpreter: TypeAlias = Annotated[str | None, flag("interpreter")]
+Aspects: TypeAlias = Annotated[str | None, flag("aspects")]
+Candidates: TypeAlias = Annotated[int | None, flag("candidates")]
+PublishDownTo: TypeAlias = Annotated[str | None, flag("publish_down_to")]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, the rest on standard error.")
 ]
