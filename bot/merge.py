@@ -19,6 +19,9 @@ from fuzzers.records import Finding, Json, Suspect
 VARIANTS = 10
 """Variants whose scripts are kept with a finding; of more, only the content hash is."""
 
+DECIDED = frozenset({"invalid", "wontfix", "dup"})
+"""States that only a person gives."""
+
 JOINED = "joined"
 """The key of evidence that holds, by signature, what was put beside the findings that were joined."""
 
@@ -214,7 +217,7 @@ def _united(finding: Finding, parts: Sequence[Finding], detail: Json, variants: 
     aliases = {name for part in parts for name in _names(part)} - own
     if decision := _later_decision(*parts):
         detail["decision"] = decision
-        finding = replace(finding, state=str(decision.get("state", finding.state)))
+        finding = replace(finding, state=_after(decision, finding.state))
     if variants:
         detail["variants"] = variants
     return replace(
@@ -296,6 +299,12 @@ def _merge_variants(a: list[Json], b: list[Json]) -> list[Json]:
         ident = str(variant.get("suspect", ""))
         by_suspect[ident] = max(by_suspect.get(ident, variant), variant, key=_canonical)
     return [by_suspect[ident] for ident in sorted(by_suspect)][:VARIANTS]
+
+
+def _after(decision: Json, state: str) -> str:
+    """The state once a decision counts; of one that takes another back (it has no state) that the other
+    left, open is what builds then have the word on."""
+    return str(decision.get("state", "open" if state in DECIDED else state))
 
 
 def _later_decision(*findings: Finding) -> Json | None:

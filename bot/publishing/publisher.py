@@ -94,13 +94,8 @@ class Publisher:
         return self.tracker.calls() + (self.other.calls() if self.other is not None else 0)
 
     def seal(self) -> Seal:
-        """What marks are made with. On a host the key must be a secret, or anybody could make marks."""
-        key = self.settings.marker_key.get_secret_value()
-        if not key and self.settings.tracker != "outbox":
-            raise UserMistake(
-                "no key for the marks in issues: set NIGHTFUZZ_MARKER_KEY to a long random text, and keep it"
-            )
-        return Seal(key.encode(), self.tracker.repository_id())
+        """What marks are made with here."""
+        return sealed(self.settings, self.tracker)
 
     def _actor(self, on: Tracker) -> Actor:
         seal = replace(self.seal(), repository=on.repository_id())
@@ -139,6 +134,16 @@ class Publisher:
                 except MissingError:
                     gone.add(record.number)
         return frozenset(gone)
+
+
+def sealed(settings: Settings, tracker: Tracker) -> Seal:
+    """What marks are made with. On a host the key must be a secret, or anybody could make marks."""
+    key = settings.marker_key.get_secret_value()
+    if not key and settings.tracker != "outbox":
+        raise UserMistake(
+            "no key for the marks in issues: set NIGHTFUZZ_MARKER_KEY to a long random text, and keep it"
+        )
+    return Seal(key.encode(), tracker.repository_id())
 
 
 def _holder() -> str:

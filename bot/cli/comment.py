@@ -1,0 +1,66 @@
+"""`nightfuzz comment`: handle one issue-comment event."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.cli import options
+from bot.commands.event import read_event
+from bot.commands.handle import Gate
+from bot.commands.order import write_order
+from bot.errors import UserMistake
+from bot.publishing.publisher import sealed
+from bot.store import Store
+from bot.trackers.opening import pull_host, tracker
+from fuzzers.records import encode
+
+
+def comment(
+    event: Annotated[Path, typer.Option("--event", help="The webhook's payload (GITHUB_EVENT_PATH).")],
+    order: Annotated[
+        Path | None, typer.Option("--order", help="Where to write what later jobs have to do.")
+    ] = None,
+    out: options.Out = None,
+    tracker_: Annotated[str | None, options.flag("tracker")] = None,
+    repository: Annotated[str | None, options.flag("repository")] = None,
+    api: Annotated[str | None, options.flag("api")] = None,
+    json: options.AsJson = False,
+) -> int:
+    """Answer one comment: acknowledge it, do what is quick, and write down what takes time.
+
+    Does nothing for comments that are no command, for bots, and for people without write access.
+    """
+    given = {"out": out, "tracker": tracker_, "repository": repository, "api": api}
+    settings = options.settings(given)
+    payload = read_event(event)
+    if not (payload.comment.body or "").startswith("/fuzz"):
+        return _tell(json, "no command")
+    if settings.tracker == "outbox":
+        raise UserMistake("an outbox takes no comments: set `tracker` to github or gitee")
+    with options.screen() as screen:
+        here = tracker(settings, settings.out)
+        pulls = pull_host(settings) if settings.tracker == "github" else None
+        store = Store(settings.out / "store", screen.say)
+        gate = Gate(here, pulls, store, settings, sealed(settings, here))
+        handled = gate.handle(payload)
+    if handled.order is not None:
+        if order is None:
+            raise UserMistake("the command asks for work: say with --order where to write it down")
+        write_order(order, handled.order)
+    return _tell(
+        json,
+        handled.why or "answered",
+        order=encode(handled.order) if handled.order else None,
+        publish=handled.publish,
+    )
+
+
+def _tell(json: bool, why: str, **more: object) -> int:
+    if json:
+        options.print_json({"said": why, "order": None, "publish": False, **more})
+    else:
+        options.results().print(why, highlight=False, soft_wrap=True, markup=False)
+    return 0
