@@ -64,7 +64,7 @@ def retest(
         tell(found)
         done.append(found)
     if done:
-        _hold(store, build)
+        hold(store, build)
     moved = settle(store, build.framework, build.name)
     now = store.catalogue.now()
     return [
@@ -149,7 +149,7 @@ def accept(store: Store) -> tuple[list[Hold], dict[str, Moved]]:
     return lifted, moved
 
 
-def _hold(store: Store, build: Build) -> None:
+def hold(store: Store, build: Build) -> None:
     """Note a hold when too much changed on `build`. One that a person has accepted stays so; one whose
     verdicts have been replaced by better ones is lifted."""
     findings = [finding for finding in _of(store, build.framework) if finding.state == "open"]

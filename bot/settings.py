@@ -154,6 +154,15 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="Key that authenticates the bot's marks in issues; only from the environment.",
     )
+    shards: int = Field(default=1, ge=1, le=64, description="Shards of a night, an engine.")
+    state_remote: str = Field(
+        default="", description="Repository that has the store's branch; default: the triage repository."
+    )
+    state_branch: str = Field(
+        default="nightfuzz-state",
+        pattern=r"^\w[\w./-]*$",
+        description="Branch that holds the store.",
+    )
     bot_login: str = Field(
         default="",
         pattern=r"^[\w-]*(?:\[bot\])?$",

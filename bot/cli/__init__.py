@@ -14,7 +14,20 @@ from typing import Annotated, cast
 
 import typer
 
-from bot.cli import bench, bisect, builds, comment, doctor, merge, publish, retest, run, triage
+from bot.cli import (
+    bench,
+    bisect,
+    builds,
+    comment,
+    doctor,
+    merge,
+    plan,
+    publish,
+    retest,
+    run,
+    state,
+    triage,
+)
 from bot.errors import NightfuzzError
 
 _USAGE_ERRORS = cast("type[Exception]", typer.BadParameter.__mro__[2])
@@ -34,11 +47,13 @@ app.command("triage")(triage.triage)
 app.command("retest")(retest.retest)
 app.command("bisect")(bisect.bisect)
 app.command("merge")(merge.merge)
+app.command("plan")(plan.plan)
 app.command("comment")(comment.comment)
 app.command("publish")(publish.publish)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(builds.app, name="builds")
+app.add_typer(state.app, name="state")
 
 
 def _print_version(wanted: bool) -> None:

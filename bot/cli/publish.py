@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +11,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from bot import claims as claiming
+from bot import retest
 from bot.cli import options
+from bot.errors import UserMistake
 from bot.files import check_writable, utc_now
+from bot.planning import read_matrix
 from bot.publishing.act import Done
 from bot.publishing.plan import Plan, Step, Waiting
 from bot.publishing.publisher import Publisher
@@ -28,6 +33,12 @@ def publish(
     api: Annotated[str | None, options.flag("api")] = None,
     upstream: Annotated[str | None, options.flag("upstream")] = None,
     publish_down_to: options.PublishDownTo = None,
+    claims: Annotated[
+        Path | None, typer.Option("--claims", help="Folder with the shards' artifacts, taken in first.")
+    ] = None,
+    matrix: Annotated[
+        Path | None, typer.Option("--matrix", help="What `nightfuzz plan` planned; needed for --claims.")
+    ] = None,
     apply: Annotated[
         bool, typer.Option("--apply", help="Make the writes. Without it they are only shown.")
     ] = False,
@@ -50,6 +61,8 @@ def publish(
     check_writable(settings.out)
     with options.screen() as screen:
         store = Store(settings.out / "store", screen.say)
+        if claims is not None:
+            _take(store, claims, matrix, screen.say)
         publisher = opened(settings, store)
         publisher.tell = lambda step: screen.say(line(step))
         if not apply:
@@ -66,6 +79,21 @@ def publish(
     else:
         _show(plan, done, settings.out)
     return _exit_code(done)
+
+
+def _take(store: Store, claims: Path, matrix: Path | None, say: Callable[[str], None]) -> None:
+    """Take the artifacts into the store, and settle the states of the findings that they speak of."""
+    if matrix is None or not matrix.is_file():
+        raise UserMistake(
+            "--claims needs --matrix, the file with what was planned: artifacts are checked by it"
+        )
+    taken = claiming.take(store, claims, read_matrix(matrix.read_text(encoding="utf-8")))
+    for line in taken.refused:
+        say(f"refused: {line}")
+    for build in taken.builds:
+        retest.hold(store, build)
+        retest.settle(store, build.framework, build.name)
+    say(f"taken: {taken.findings} findings, {taken.verdicts} verdicts, {taken.suspects} suspects")
 
 
 def opened(settings: Settings, store: Store) -> Publisher:
