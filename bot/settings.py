@@ -168,7 +168,9 @@ class Settings(BaseSettings):
         pattern=r"^[\w-]*(?:\[bot\])?$",
         description="Login that the token writes as, where it cannot tell, such as github-actions[bot].",
     )
-    write_pause: Duration = Field(default=1.0, description="Pause between writes to a tracker.")
+    write_pause: float = Field(
+        default=1.0, ge=0, allow_inf_nan=False, description="Seconds between writes to a tracker."
+    )
     new_a_run: int = Field(default=5, ge=0, description="Most new issues a run.")
     new_a_day: int = Field(default=10, ge=0, description="Most new issues a day.")
     open_issues: int = Field(default=100, ge=0, description="Most open issues of the bot.")

@@ -248,15 +248,15 @@ class Planner:
             self.steps.append(Step(What.NOTE, finding, after, "the ledger did not have it so"))
         elif record != self.site.records.get(finding.signature):
             self.steps.append(Step(What.NOTE, finding, after, "the ledger had it under another name"))
-        for telling in (*want.tellings, *self._explained(finding, issue, want)):
+        for telling in (*want.tellings, *self._explained(finding, record, issue, want)):
             if telling.name not in record.told:
                 after = replace(after, told=(*after.told, telling.name))
                 self.steps.append(Step(What.TELL, finding, after, telling.name, telling=telling))
 
-    def _explained(self, finding: Finding, issue: Issue, want: Wanted) -> list[Telling]:
+    def _explained(self, finding: Finding, record: Published, issue: Issue, want: Wanted) -> list[Telling]:
         """Why an issue is opened again that a person has closed: a build that was tested since still
         fails."""
-        if issue.state is want.state or want.state is IssueState.CLOSED:
+        if issue.state is want.state or want.state is IssueState.CLOSED or self._closed_by_us(issue, record):
             return []
         if any(telling.what is Transition.REGRESSED for telling in want.tellings):
             return []

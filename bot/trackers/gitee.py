@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -233,7 +234,7 @@ class Gitee:
         if held is not None and held[2] > self.now():
             raise BusyError(f"{held[1]} is publishing to {self.repository} (until {held[2]})")
         expires = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC) + timedelta(seconds=seconds)
-        text = json.dumps({"holder": holder, "expires": expires.strftime(TIME), "at": self.now()})
+        text = json.dumps({"holder": holder, "expires": expires.strftime(TIME), "once": secrets.token_hex(8)})
         body = {"content": base64.b64encode(text.encode()).decode(), "message": "a publisher's lease"}
         try:
             if held is None:

@@ -7,6 +7,8 @@ bot's number; the name alone could be taken by somebody else after a rename.
 from __future__ import annotations
 
 import json
+import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +39,7 @@ LEASE = "heads/nightfuzz-lease"
 about branches."""
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
+FRACTION = re.compile(r"\.\d+(?=Z$)")
 
 PERMISSIONS: dict[str, Permission] = {
     "admin": Permission.ADMIN,
@@ -225,8 +228,7 @@ class GitHub:
         """The sha of our lease's commit, once the ref is at it."""
         held = self._lease_now()
         if held is None:
-            head = self.client.get(f"{self.root}/branches/{self._about['default_branch']}").data["commit"]
-            mine = self._lease_commit(holder, seconds, head["commit"]["tree"]["sha"], [])
+            mine = self._lease_commit(holder, seconds, self._some_tree(), [])
             try:
                 self.client.send("POST", f"{self.root}/git/refs", body={"ref": f"refs/{LEASE}", "sha": mine})
             except TrackerError as refusal:
@@ -245,6 +247,12 @@ class GitHub:
             return self._is_ours_now(mine, refusal)
         return mine
 
+    def _some_tree(self) -> str:
+        """A tree for the lease's commit, which needs one: that of the default branch."""
+        name = self._about["default_branch"]
+        head = self.client.get(f"{self.root}/git/ref/heads/{name}").data["object"]["sha"]
+        return str(self.client.get(f"{self.root}/git/commits/{head}").data["tree"]["sha"])
+
     def _is_ours_now(self, mine: str, refusal: TrackerError) -> str:
         """After a refusal: a try of ours may have got through all the same, or somebody was quicker."""
         held = self._lease_now()
@@ -257,7 +265,8 @@ class GitHub:
     def _lease_commit(self, holder: str, seconds: float, tree: str, parents: list[str]) -> str:
         now = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC)
         expires = (now + timedelta(seconds=seconds)).strftime(TIME)
-        message = json.dumps({"holder": holder, "expires": expires, "parents": parents, "at": self.now()})
+        # Two commits of one content are one commit, and two publishers would both have the lease.
+        message = json.dumps({"holder": holder, "expires": expires, "once": secrets.token_hex(8)})
         made = self.client.send(
             "POST",
             f"{self.root}/git/commits",
@@ -300,9 +309,9 @@ def _issue(plain: Mapping[str, Any]) -> Issue:
             ),
             is_locked=bool(plain.get("locked")),
             is_pull="pull_request" in plain,
-            created_at=str(plain.get("created_at") or ""),
-            updated_at=str(plain.get("updated_at") or ""),
-            closed_at=str(plain.get("closed_at") or ""),
+            created_at=_time(plain.get("created_at")),
+            updated_at=_time(plain.get("updated_at")),
+            closed_at=_time(plain.get("closed_at")),
             closed_by=str((plain.get("closed_by") or {}).get("login", "")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -315,8 +324,8 @@ def _comment(plain: Mapping[str, Any]) -> Comment:
             ident=str(plain["id"]),
             author=_account(plain.get("user") or {}),
             body=str(plain.get("body") or ""),
-            created_at=str(plain.get("created_at") or ""),
-            updated_at=str(plain.get("updated_at") or ""),
+            created_at=_time(plain.get("created_at")),
+            updated_at=_time(plain.get("updated_at")),
             url=str(plain.get("html_url") or ""),
         )
     except (KeyError, TypeError, AttributeError) as error:
@@ -328,6 +337,11 @@ def _account(plain: Mapping[str, Any]) -> Account:
     login = str(plain.get("login", "ghost"))
     is_bot = plain.get("type") == "Bot" or login.endswith("[bot]")
     return Account(login, str(plain.get("id", "")), is_bot)
+
+
+def _time(told: object) -> str:
+    """A time to the second: not every host stops there."""
+    return FRACTION.sub("", str(told)) if told else ""
 
 
 def _number(text: str) -> str:
