@@ -137,8 +137,11 @@ class Session:
         if not any(True for _ in self.store.findings()):
             return []
         with self.workshop() as folder:
-            with Worker(self.build, folder) as worker:
-                worker.start()  # leaves the precompiled header, which each fresh process would else build
+            try:
+                with Worker(self.build, folder) as worker:
+                    worker.start()  # leaves the precompiled header, which each fresh process would else build
+            except MachineryFailure as failure:
+                self.voice.say(f"nothing compiles on {self.build.name}: {failure}")
             runner = fresh_runner(self.build, self.settings.workers, folder)
             return retest(self.store, self.build, runner, self._tell_retested)
 

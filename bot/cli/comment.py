@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_text
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from bot.cli import options
 from bot.commands.event import read_event
-from bot.commands.handle import Gate
+from bot.commands.handle import Gate, Handled
 from bot.commands.order import write_order
 from bot.errors import UserMistake
 from bot.publishing.publisher import sealed
@@ -22,6 +23,9 @@ def comment(
     event: Annotated[Path, typer.Option("--event", help="The webhook's payload (GITHUB_EVENT_PATH).")],
     order: Annotated[
         Path | None, typer.Option("--order", help="Where to write what later jobs have to do.")
+    ] = None,
+    github_output: Annotated[
+        Path | None, typer.Option("--github-output", help="File to add the workflow's outputs to.")
     ] = None,
     out: options.Out = None,
     tracker_: Annotated[str | None, options.flag("tracker")] = None,
@@ -38,6 +42,7 @@ def comment(
     payload = read_event(event)
     if not (payload.comment.body or "").startswith("/fuzz"):
         return _tell(json, "no command")
+    outputs = github_output
     if settings.tracker == "outbox":
         raise UserMistake("an outbox takes no comments: set `tracker` to github or gitee")
     with options.screen() as screen:
@@ -50,12 +55,30 @@ def comment(
         if order is None:
             raise UserMistake("the command asks for work: say with --order where to write it down")
         write_order(order, handled.order)
+    if outputs is not None:
+        with outputs.open("a", encoding="utf-8") as file:
+            file.writelines(f"{name}={value}\n" for name, value in workflow_outputs(handled).items())
     return _tell(
         json,
         handled.why or "answered",
         order=encode(handled.order) if handled.order else None,
         publish=handled.publish,
     )
+
+
+def workflow_outputs(handled: Handled) -> dict[str, str]:
+    """What later jobs decide by: one line each, of an order that has been checked."""
+    told = {"publish": str(handled.publish).lower()}
+    if (order := handled.order) is not None:
+        told |= {
+            "order": json_text.dumps(encode(order)),
+            "verb": order.verb,
+            "is_fork": str(order.is_fork).lower(),
+            "head_repository": order.head_repository,
+            "head_sha": order.head_sha,
+            "base_sha": order.base_sha,
+        }
+    return told
 
 
 def _tell(json: bool, why: str, **more: object) -> int:
