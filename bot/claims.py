@@ -81,6 +81,8 @@ def _copied(place: Path, to: Path, refuse: Callable[[str], None]) -> bool:
         if number > MOST_FILES:
             refuse(f"more than {MOST_FILES} files: none is taken")
             return False
+        if relative == "lock" or relative.startswith("set-aside/"):
+            continue
         if not KEPT.fullmatch(relative):
             refuse(f"{relative}: a store has no such file")
             continue
