@@ -114,9 +114,8 @@ def test_a_night_files_the_next_updates_fixed_builds_close_and_a_regression_open
 
     number = issues["[inductor] wrong result: answer()"]["number"]
     for day, bad in (("01", False), ("02", False), ("03", False), ("04", True)):
-        index.put(
-            "torch", ToyBuild(f"202612{day}", bad=bad).filename, ToyBuild(f"202612{day}", bad=bad).wheel()
-        )
+        made = ToyBuild(f"202612{day}", bad=bad)
+        index.put("torch", made.filename, made.wheel())
         night(act, build="nightly")
         (toy_issue,) = (one for one in github_host.issues() if one["number"] == number)
         assert toy_issue["state"] == ("closed" if day == "03" else "open"), day

@@ -57,8 +57,9 @@ runs:
         PATHS: ${{ inputs.path }}
       run: |
         if [ -e "$PATHS" ]; then
-          rm -rf "$RIG_ARTIFACTS/$NAME"; mkdir -p "$RIG_ARTIFACTS/$NAME"
-          if [ -d "$PATHS" ]; then cp -r "$PATHS/." "$RIG_ARTIFACTS/$NAME"; else cp "$PATHS" "$RIG_ARTIFACTS/$NAME"; fi
+          to="$RIG_ARTIFACTS/$NAME"
+          rm -rf "$to"; mkdir -p "$to"
+          if [ -d "$PATHS" ]; then cp -r "$PATHS/." "$to"; else cp "$PATHS" "$to"; fi
         fi
 """
 
