@@ -166,8 +166,10 @@ class Branch:
 
 
 LATE = re.compile(
-    r"fetch first|non-fast-forward|cannot lock ref|failed to update ref|reference already exists"
+    r"fetch first|non-fast-forward|updates were rejected|cannot lock ref|failed to update ref|already exists",
+    re.IGNORECASE,
 )
+"""What git says to a push that another one has overtaken."""
 
 
 class GitError(MachineryFailure):

@@ -154,6 +154,13 @@ class Settings(BaseSettings):
         default=SecretStr(""),
         description="Key that authenticates the bot's marks in issues; only from the environment.",
     )
+    kind: Literal["user", "framework"] = Field(
+        default="user",
+        description="What the repository is: `user` (models, kernels, tests) or `framework` (builds wheels).",
+    )
+    wheel_url: str = Field(
+        default="", description="Address of a commit's wheel, `{sha}` for the commit; for a `framework`."
+    )
     shards: int = Field(default=1, ge=1, le=64, description="Shards of a night, an engine.")
     state_remote: str = Field(
         default="", description="Repository that has the store's branch; default: the triage repository."

@@ -20,6 +20,7 @@ from bot.cli import (
     builds,
     comment,
     doctor,
+    init,
     merge,
     plan,
     publish,
@@ -50,6 +51,7 @@ app.command("merge")(merge.merge)
 app.command("plan")(plan.plan)
 app.command("comment")(comment.comment)
 app.command("publish")(publish.publish)
+app.command("init")(init.init)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(builds.app, name="builds")

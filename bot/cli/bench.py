@@ -12,6 +12,7 @@ from bot import replay
 from bot.bench import measure
 from bot.cli import options
 from bot.confine import private_folder
+from bot.publish_bench import figures as publishing
 from bot.session import Session
 from fuzzers.records import Json
 
@@ -21,7 +22,7 @@ REPLAYS = 5
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="A bug finder, or `triage`.")] = "flowmut",
+    what: Annotated[str, typer.Argument(help="A bug finder, `triage` or `publish`.")] = "flowmut",
     minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Length of the campaign.")] = 3.0,
     seed: options.Seed = None,
     workers: options.Workers = None,
@@ -30,15 +31,21 @@ def bench(
     aspects: options.Aspects = None,
     triage_budget: options.TriageTime = None,
     corpus: Annotated[Path, typer.Option("--corpus", help="Recorded suspects, for `triage`.")] = CORPUS,
+    publishes: Annotated[
+        int, typer.Option("--publishes", min=1, help="Runs with a fault, for `publish`.")
+    ] = publishing.PUBLISHES,
     json: options.AsJson = False,
 ) -> int:
     """The project's own figures.
 
     A bug finder: programs a second, executed and checked, with stock compiling; without --out in a temporary
-    folder. `triage`: recorded suspects with known causes are triaged again, and pairs are counted.
+    folder. `triage`: recorded suspects with known causes are triaged again, and pairs are counted. `publish`:
+    a store that keeps changing is published with a fault at every request in turn; duplicates and losses.
     """
     if what == "triage":
         document = replayed(corpus)
+    elif what == "publish":
+        document = publishing.measure(publishes)
     else:
         document = measured(what, minutes, seed, workers, out, interpreter, aspects, triage_budget)
     if json:
