@@ -8,13 +8,14 @@ text is as long as may be because logs were cut, never the reproducer.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import urlencode
 
 from bot import facts
-from bot.defang import cut, defang, fence, inline
+from bot.defang import cut, defang, fence, inline, prose
 from bot.templating import filled
 from bot.wording import LABELS
 from fuzzers.records import Finding
@@ -28,8 +29,18 @@ SPARE = 256
 LOG = 12_000
 """Characters of a log that are shown at most; people read the end of it."""
 
+LEAST_LOG = 2_000
+"""Characters of a log that are worth more than what says a thing twice."""
+
+LEFT_OUT = ("preview", "test")
+"""What an issue can be without, in the order in which it goes when room is short."""
+
 LONGEST_LINK = 8_000
 """Characters of an address that browsers and GitHub take."""
+
+
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""The name of an account; a slash would make a team of it."""
 
 
 class TooLongError(ValueError):
@@ -84,10 +95,14 @@ def issue(
     longest: int = LONGEST_BODY,
 ) -> Text:
     """The issue of the triage repository; with `upstream` it shows how to approve the finding for there."""
-    asked = {
-        "approval": approval_hash(finding, upstream, hosts) if upstream else "",
-        "test": facts.suite_test(finding),
-    }
+    asked: dict[str, object] = {"approval": "", "preview": "", "test": facts.suite_test(finding)}
+    if upstream:
+        preview = _preview(finding, upstream, hosts)
+        asked |= {
+            "approval": _hash_of(finding, upstream, preview),
+            "preview": f"{preview.title}\n\n{preview.body.strip()}",
+            "preview_fence": fence(preview.body),
+        }
     body = _fitted(finding, Form.TRIAGE, asked, hosts, longest)
     return Text(title(finding, hosts), body, facts.labels(finding))
 
@@ -104,9 +119,9 @@ def upstream(
     asked: dict[str, object] = {"person": None}
     if person is not None:
         asked["person"] = {
-            "login": inline(person.login, hosts),
-            "words": inline(person.words, hosts, longest=2_000),
-            "at": inline(person.at[:10], hosts),
+            "login": _mention(person.login, hosts),
+            "words": prose(person.words, hosts, longest=2_000),
+            "at": prose(person.at, hosts, longest=10),
         }
     labels = (*facts.labels(finding), LABELS["fuzzer"])
     return Text(title(finding, hosts), _fitted(finding, form, asked, hosts, longest), labels)
@@ -115,14 +130,26 @@ def upstream(
 def approval_hash(finding: Finding, form: Form, hosts: Sequence[str] = ()) -> str:
     """What a person approves: twelve hex digits over the reproducer and the text that will be filed. Only
     what does not change from night to night is in that text, so that an approval outlives a retest."""
-    text = upstream(finding, form, person=None, hosts=hosts)
+    return _hash_of(finding, form, _preview(finding, form, hosts))
+
+
+def _preview(finding: Finding, form: Form, hosts: Sequence[str]) -> Text:
+    """The upstream's issue without the person's word: what is read before it is approved."""
+    return upstream(finding, form, person=None, hosts=hosts)
+
+
+def _hash_of(finding: Finding, form: Form, text: Text) -> str:
     whole = f"{form}\n{finding.script}\n{text.title}\n{text.body}"
     return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def comment(what: Transition, finding: Finding, told: Mapping[str, str], hosts: Sequence[str] = ()) -> str:
     """The comment on a transition."""
-    plain = {name: inline(str(value), hosts, longest=500) for name, value in told.items()}
+    plain = {name: prose(str(value), hosts, longest=500) for name, value in told.items()}
+    if "by" in told:
+        plain["by"] = _mention(told["by"], hosts)
+    if "title" in told:
+        plain["title"] = inline(told["title"], hosts)
     if "body" in told:
         plain |= {"body": told["body"], "body_fence": fence(told["body"])}
     for name in ("link", "url"):
@@ -142,6 +169,11 @@ def new_issue_link(repository: str, text: Text) -> str:
     return link if len(link) <= LONGEST_LINK else ""
 
 
+def _mention(login: str, hosts: Sequence[str]) -> str:
+    """The one mention that is meant: of the person who stands for a finding."""
+    return f"@{login}" if LOGIN.fullmatch(login) else prose(login, hosts)
+
+
 def title(finding: Finding, hosts: Sequence[str] = ()) -> str:
     """The issue's title, harmless and on one line."""
     return inline(finding.title, hosts)
@@ -153,13 +185,13 @@ def _fitted(
     """The body, with as much of the log as fits. TooLongError when the reproducer alone is too long."""
     known = {**facts.about(finding, hosts), **asked}
     template = f"{form}.md.j2"
-    bare = filled(template, **known, log="")
-    room = longest - SPARE - len(bare)
-    if room < 0 and known.get("test"):
-        known["test"] = ""
-        bare = filled(template, **known, log="")
-        room = longest - SPARE - len(bare)
-    if room < 0:
-        raise TooLongError(f"the reproducer of {finding.signature} leaves no room: {len(bare)} characters")
-    log = cut(defang(facts.log(finding), hosts), min(LOG, room))
-    return filled(template, **known, log=log)
+
+    def room() -> int:
+        return longest - SPARE - len(filled(template, **known, log=""))
+
+    for part in LEFT_OUT:
+        if room() < LEAST_LOG and known.get(part):
+            known[part] = ""
+    if room() < 0:
+        raise TooLongError(f"the reproducer of {finding.signature} leaves no room: {-room()} characters over")
+    return filled(template, **known, log=cut(defang(facts.log(finding), hosts), min(LOG, room())))

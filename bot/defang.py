@@ -19,7 +19,13 @@ SECRETS = (
     re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
     re.compile(r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"),
     re.compile(r"(?i)(?<=bearer )[\w.~+/=-]{8,}"),
-    re.compile(r"(?i)(?<![A-Za-z])(?:token|secret|password|passwd|api_?key)(?:\"|')?\s*[=:]\s*[^\s,;]{6,}"),
+    re.compile(r"(?i)(?<=basic )[\w+/]{8,}={0,2}(?![\w+/])"),
+    re.compile(
+        r"(?i)(?<![A-Za-z])(?:token|secret|password|passwd|(?:api|access|private)_?key)(?:\"|')?\s*[=:]\s*[^\s,;]{6,}"
+    ),
+    re.compile(
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
+    ),
 )
 """Shapes of credentials: GitHub, other well-known vendors, cloud keys, JWTs, URLs with a password,
 authorization headers, assignments."""
@@ -37,13 +43,18 @@ PATHS = (
 )
 """Where things are on this machine -> what a reader needs of it."""
 
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+    r"|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""What steers a terminal or the direction of writing, and halves of characters, which no file can hold."""
 
 BREAKS = (
     (re.compile(r"@(?=[A-Za-z0-9])"), f"@{ZERO_WIDTH}"),
     (re.compile(r"#(?=\d)"), f"#{ZERO_WIDTH}"),
     (re.compile(r"(?i)\b(GH)-(?=\d)"), rf"\1-{ZERO_WIDTH}"),
-    (re.compile(r"(?i)(https?):(?=//)"), rf"\1{ZERO_WIDTH}:"),
+    (re.compile(r"(?i)(https?|ftp):(?=//)"), rf"\1{ZERO_WIDTH}:"),
+    (re.compile(r"(?i)\b(www)\."), rf"\1{ZERO_WIDTH}."),
     (re.compile(r"`(?=`)"), f"`{ZERO_WIDTH}"),
     (re.compile(r"<(?=!--)"), f"<{ZERO_WIDTH}"),
     (re.compile(r"--(?=>)"), f"--{ZERO_WIDTH}"),
@@ -51,6 +62,18 @@ BREAKS = (
 )
 """Constructs that GitHub acts on, with the zero-width space that stops it. A URL is broken too: GitHub turns
 one that points to an issue into a reference, with a back link there."""
+
+ESCAPED = re.compile(r"[\\*\[\]<>&~$]|(?<![^\W_])_|_(?![^\W_])|^[#+=-](?=[ #=-]|$)")
+"""Characters that Markdown or HTML would act on: an underscore only at the edge of a word, where it would
+begin or end an emphasis, and what makes a heading or a list only at the start of the line."""
+
+NUMBERED = re.compile(r"^(\d{1,9})(?=[.)](?: |$))")
+"""The start of a numbered list."""
+
+
+HEAD = 8_192
+"""Characters of a text that are looked at for one line. It ends between two words, so that no secret is cut
+into a piece that looks like none."""
 
 
 def redact(text: str, hosts: Iterable[str] = ()) -> str:
@@ -61,7 +84,7 @@ def redact(text: str, hosts: Iterable[str] = ()) -> str:
         text = path.sub(shown, text)
     for host in hosts:
         if len(host) > 2 and host != "localhost":
-            text = re.sub(rf"(?<![\w-]){re.escape(host)}(?![\w-])", "<host>", text)
+            text = re.sub(rf"(?i)(?<![\w-]){re.escape(host)}(?![\w-])", "<host>", text)
     return text
 
 
@@ -75,8 +98,22 @@ def defang(text: str, hosts: Iterable[str] = ()) -> str:
 
 def inline(text: str, hosts: Iterable[str] = (), longest: int = 200) -> str:
     """One defanged line for a title or a table cell: no line breaks, no backticks, no cell borders."""
+    if len(text) > HEAD:
+        text = text[:HEAD].rsplit(maxsplit=1)[0]
     line = " ".join(defang(text, hosts).replace("`", "'").replace("|", "¦").split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def prose(text: str, hosts: Iterable[str] = (), longest: int = 200) -> str:
+    """One defanged line that Markdown shows as it is, in a paragraph or a table cell. Not for a title or
+    within backticks, where the backslashes would be read."""
+    return NUMBERED.sub(r"\1\\", ESCAPED.sub(r"\\\g<0>", inline(text, hosts, longest)))
+
+
+def code(text: str, hosts: Iterable[str] = (), longest: int = 200) -> str:
+    """One defanged line as code; empty when there is nothing to show."""
+    line = inline(text, hosts, longest)
+    return f"`{line}`" if line else ""
 
 
 def cut(text: str, longest: int) -> str:

@@ -12,20 +12,21 @@ import textwrap
 from collections.abc import Sequence
 from functools import partial
 
-from bot import classify, history
-from bot.defang import cut, fence, inline
+from bot import classify, history, reading
+from bot.defang import code, cut, fence, inline, prose
 from bot.evidence import Row, quantities, rows
-from bot.localise import LADDER
+from bot.localise import DYNAMIC, LADDER
 from bot.wording import (
     ADDS,
     ENDINGS,
     ENDS,
     ENGINES,
+    FLOATS,
     LABELS,
     WORKAROUNDS,
-    sentence,
+    contract,
 )
-from fuzzers.records import Ending, Finding, Json, Kind, Run, Verdict
+from fuzzers.records import Build, Ending, Finding, Json, Kind, Run, Verdict
 
 MESSAGE = 4_000
 """Characters of an exception's message; that of a failed C++ compilation is as long as the compiler likes."""
@@ -36,7 +37,21 @@ COMPARE = re.compile(
     r"https://[a-z]+\.(?:com|net)/[\w.-]+/[\w.-]+/compare/[0-9a-f]{7,40}\.\.\.[0-9a-f]{7,40}"
 )
 
+SHA = re.compile(r"[0-9a-f]{12,40}")
+
 ADDRESS = re.compile(r"https://[\w.-]+(?:/[\w.~%+&=?/-]*)?")
+
+ORIGINS = ("seed", "origin", "test", "file")
+"""Where an engine tells which model, test or kernel it began with."""
+
+NOT_RUN = "not run"
+
+JUDGED_BY_FLOAT64 = frozenset({Kind.WRONG, Kind.GRADIENT})
+
+COMPARED = (
+    "Compared at default tolerances, with a float64 run as the reference; all inputs are in the script."
+)
+"""What PyTorch's form asks of those who report what a fuzzer found."""
 
 STANDS = {classify.OnBuilds.REGRESSION: "A regression", classify.OnBuilds.PRE_EXISTING: "Not new"}
 
@@ -44,70 +59,134 @@ STANDS = {classify.OnBuilds.REGRESSION: "A regression", classify.OnBuilds.PRE_EX
 def about(finding: Finding, hosts: Sequence[str]) -> Json:
     """All that the templates of issues and comments ask for."""
     difference = finding.detail.get("difference") or {}
-    build = finding.suspect.build
     safe = partial(_safe, hosts)
     return {
         "signature": safe(finding.signature),
-        "framework": safe(build.framework),
-        "sentence": safe(sentence(finding)),
-        "summary": [(name, value) for name, value in _summary(finding, safe) if value],
+        "framework": safe(finding.suspect.build.framework),
+        "sentence": _sentence(finding, hosts),
+        "summary": [(name, value) for name, value in _summary(finding, hosts) if value],
         "script": finding.script.rstrip("\n"),
         "script_fence": fence(finding.script),
         "by_llm": bool(finding.suspect.origin.get("llm") or finding.suspect.detail.get("llm")),
+        "engine": safe(ENGINES.get(finding.suspect.engine, finding.suspect.engine)),
         "how_it_ends": safe(_how_it_ends(finding)),
-        "expected": safe(_expected(finding)),
         "differences": [
             Row(*map(safe, (r.element, r.expected, r.float64, r.actual))) for r in rows(difference)
         ],
-        "quantities": [(name, safe(value)) for name, value in quantities(difference)],
+        "quantities": safe(_quantities(difference)),
+        "compared": _compared(finding),
         "reproducibility": safe(_reproducibility(finding)),
         "ladder": [
-            {
-                "backend": rung,
-                "adds": ADDS[rung],
-                "result": safe(ENDINGS.get(finding.rungs.get(rung, ""), "not run")),
-            }
+            {"backend": rung, "adds": ADDS[rung], "result": ENDINGS.get(finding.rungs.get(rung, ""), NOT_RUN)}
             for rung in LADDER
+            if finding.rungs
         ],
-        "place": safe(_place(finding)),
-        "culprits": ", ".join(f"`{safe(part)}`" for part in finding.culprits),
+        "place": _place(finding, hosts),
+        "culprits": ", ".join(code(part, hosts) for part in finding.culprits),
         "workaround": workaround(finding),
         "since": safe(_since(finding)),
         "link": _link(finding),
-        "near": ", ".join(f"`{safe(signature)}`" for signature in finding.near),
-        "environment": [
-            (name, safe(value))
-            for name, value in (
-                (build.framework, build.version),
-                ("variant", build.variant),
-                ("git", build.git_sha),
-                ("python", build.python),
-                ("found by", f"{finding.suspect.engine} {finding.suspect.revision}"),
-            )
-            if value
-        ],
+        "near": ", ".join(code(signature, hosts) for signature in finding.near),
+        "versions": [(safe(name), safe(value)) for name, value in _versions(finding.suspect.build) if value],
+        "device": "CPU" if finding.suspect.build.variant in ("", "cpu") else "GPU",
     }
 
 
 def _safe(hosts: Sequence[str], text: object) -> str:
-    return inline(str(text), hosts)
+    return prose(str(text), hosts)
 
 
-def _summary(finding: Finding, safe: partial[str]) -> list[tuple[str, str]]:
+def _sentence(finding: Finding, hosts: Sequence[str]) -> str:
+    """The symptom: the program, the broken contract, and what an exception says or one value that differs."""
+    program = code(reading.sketch(finding.script), hosts) or "This program"
+    run = _run(finding)
+    line = next(iter(run.message.strip().splitlines()), "")
+    said = code(f"{run.exception}: {line}".rstrip(": "), hosts) if run.ending is Ending.EXCEPTION else ""
+    symptom = f"{program} on {prose(finding.suspect.build.name, hosts)}: {contract(finding)}"
+    return " ".join(part for part in (f"{symptom} {said}".strip() + ".", _example(finding, hosts)) if part)
+
+
+def _example(finding: Finding, hosts: Sequence[str]) -> str:
+    """One value that differs."""
+    for row in rows(finding.detail.get("difference") or {})[:1]:
+        if row.expected and row.actual:
+            return f"Eager: {code(row.expected, hosts)}, compiled: {code(row.actual, hosts)}."
+    return ""
+
+
+def _summary(finding: Finding, hosts: Sequence[str]) -> list[tuple[str, str]]:
     """What a maintainer wants to know first, a row each."""
     said = history.words(finding)
-    bad = [word for word in said if word.verdict is Verdict.REPRODUCES]
-    good = [word for word in said if word.verdict is Verdict.GONE]
-    newest = bad[-1].name if bad else finding.suspect.build.name
-    sha = finding.suspect.build.git_sha[:12] if newest in ("", finding.suspect.build.name) else ""
-    setting = workaround(finding)
+    build = finding.suspect.build
+    bad = [word.name for word in said if word.verdict is Verdict.REPRODUCES]
+    good = [word.name for word in said if word.verdict is Verdict.GONE]
+    newest = bad[-1] if bad else build.name
+    facts = [build.variant, shortened(build.git_sha)] if newest in ("", build.name) else [build.variant]
     return [
-        ("fails on", safe(newest or finding.suspect.build.name) + (f" (`{safe(sha)}`)" if sha else "")),
-        ("right on", ", ".join(safe(word.name) for word in good[-3:])),
-        ("since", safe(_since(finding))),
-        ("stage", f"{safe(finding.stage)}" + (f", `{safe(finding.label)}`" if finding.label else "")),
-        ("goes away with", f"`{setting}`" if setting else ""),
-        ("found by", safe(ENGINES.get(finding.suspect.engine, finding.suspect.engine))),
+        (
+            "fails on",
+            ", ".join([prose(newest or build.name, hosts), *(code(fact, hosts) for fact in facts if fact)]),
+        ),
+        ("right on", ", ".join(prose(name, hosts) for name in good[-3:])),
+        ("since", _dated(finding, hosts)),
+        ("fails in", _where(finding, hosts)),
+        ("goes away with", code(workaround(finding))),
+        ("confirmed", prose(_reproducibility(finding), hosts)),
+        ("found by", _found_by(finding, hosts)),
+    ]
+
+
+def shortened(sha: str) -> str:
+    """The start of a commit's name; anything else is shown whole, for a piece of a secret looks like none."""
+    return sha[:12] if SHA.fullmatch(sha) else sha
+
+
+def _dated(finding: Finding, hosts: Sequence[str]) -> str:
+    since, link = prose(_since(finding), hosts), _link(finding)
+    return f"{since} [Commits in between]({link})." if link else since
+
+
+def _where(finding: Finding, hosts: Sequence[str]) -> str:
+    """The stage, the last backend that is right, and how shapes were compiled."""
+    if finding.stage == "unknown":
+        return "not known, see the ablation"
+    parts = [prose(finding.stage, hosts)]
+    right = [rung for rung in LADDER if finding.rungs.get(rung) == Ending.OK]
+    if right:
+        parts.append(f'right with `backend="{right[-1]}"`')
+    if DYNAMIC.search(finding.script):
+        parts.append("dynamic shapes")
+    if finding.label:
+        parts.append(code(finding.label, hosts))
+    return ", ".join(parts)
+
+
+def _found_by(finding: Finding, hosts: Sequence[str]) -> str:
+    engine = prose(ENGINES.get(finding.suspect.engine, finding.suspect.engine), hosts)
+    origin = next((told for name in ORIGINS if (told := finding.suspect.detail.get(name))), "")
+    return f"{engine}; it began with {code(str(origin), hosts)}" if origin else engine
+
+
+def _quantities(difference: Json) -> str:
+    """The numbers of the evidence on one line; that one element of one differs says nothing."""
+    numbers = quantities(difference)
+    if (difference.get("detail") or {}).get("numel") == 1:
+        numbers = [(name, value) for name, value in numbers if not name.startswith("elements")]
+    return "; ".join(f"{name}: {value}" for name, value in numbers)
+
+
+def _compared(finding: Finding) -> str:
+    """How the results were compared, where they were."""
+    is_judged = finding.suspect.kind in JUDGED_BY_FLOAT64 and FLOATS & set(finding.dtypes)
+    return COMPARED if is_judged else ""
+
+
+def _versions(build: Build) -> list[tuple[str, str]]:
+    return [
+        (build.framework, build.version),
+        ("variant", build.variant),
+        ("git", build.git_sha),
+        ("python", build.python),
     ]
 
 
@@ -138,8 +217,9 @@ def log(finding: Finding) -> str:
     run = _run(finding)
     if run.ending is Ending.ASSERTION:
         return ""
-    said = cut(f"{run.exception}: {run.message}".strip(": \n"), MESSAGE)
     trace = run.log[max(run.log.rfind(TRACEBACK), 0) :].strip()
+    told = run.message.strip() and run.message.strip() in trace
+    said = "" if told else cut(f"{run.exception}: {run.message}".strip(": \n"), MESSAGE)
     return "\n\n".join(part for part in (said, trace) if part)
 
 
@@ -159,7 +239,7 @@ def suite_test(finding: Finding) -> str:
     if spread or not kept:
         return ""
     words = [*finding.operators[:3], *finding.dtypes[:1], str(finding.suspect.kind)]
-    name = "_".join(re.sub(r"\W+", "_", word).strip("_") for word in words)
+    name = "_".join(re.sub(r"\W+", "_", word).strip("_")[:20] for word in words)
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
     return f"def test_{name}(self):\n{textwrap.indent(body, '    ')}"
 
@@ -184,21 +264,16 @@ def _how_it_ends(finding: Finding) -> str:
     return f"{fact} On a correct build it ends normally."
 
 
-def _expected(finding: Finding) -> str:
-    return "It ends normally: the compiled program does what eager does."
-
-
 def _reproducibility(finding: Finding) -> str:
-    return f"{finding.confirmed} fresh processes, with stock settings and no compiled program in the cache."
+    return f"{finding.confirmed} fresh processes, stock settings, no compiled program in the cache"
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: Finding, hosts: Sequence[str]) -> str:
     if finding.stage == "unknown":
         reason = finding.detail.get("reason") or "the ladder gave no answer"
-        return f"Which stage is to blame is not known: {reason}."
-    if not finding.label:
-        return f"Stage: {finding.stage}."
-    return f"First failing stage: {finding.stage} (suggested label: {finding.label})."
+        return f"Which stage is to blame is not known: {prose(str(reason), hosts)}."
+    label = f" (suggested label: {code(finding.label, hosts)})" if finding.label else ""
+    return f"First failing stage: {prose(finding.stage, hosts)}{label}."
 
 
 def _since(finding: Finding) -> str:

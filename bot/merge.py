@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot import history
 from bot.states import UNFINISHED, Hold, Holds, Ledger, Publications, Published, TriageState, Trial
 from bot.wire import text
 from fuzzers.records import Finding, Json, Suspect
@@ -217,10 +218,9 @@ def _united(finding: Finding, parts: Sequence[Finding], detail: Json, variants: 
     aliases = {name for part in parts for name in _names(part)} - own
     if decision := _later_decision(*parts):
         detail["decision"] = decision
-        finding = replace(finding, state=_after(decision, finding.state))
     if variants:
         detail["variants"] = variants
-    return replace(
+    united = replace(
         finding,
         suspects=tuple(sorted({ident for part in parts for ident in part.suspects})),
         verdicts=_merge_verdicts(*(part.verdicts for part in parts)),
@@ -230,6 +230,7 @@ def _united(finding: Finding, parts: Sequence[Finding], detail: Json, variants: 
         near=tuple(sorted({name for part in parts for name in part.near} - aliases - own)),
         detail=detail,
     )
+    return replace(united, state=_after(decision, united)) if decision else united
 
 
 def _state(older: Finding, newer: Finding) -> str:
@@ -301,10 +302,12 @@ def _merge_variants(a: list[Json], b: list[Json]) -> list[Json]:
     return [by_suspect[ident] for ident in sorted(by_suspect)][:VARIANTS]
 
 
-def _after(decision: Json, state: str) -> str:
-    """The state once a decision counts; of one that takes another back (it has no state) that the other
-    left, open is what builds then have the word on."""
-    return str(decision.get("state", "open" if state in DECIDED else state))
+def _after(decision: Json, finding: Finding) -> str:
+    """The state once a decision counts. One that takes another back has none: of a finding that the other
+    left decided, builds have the word again."""
+    if "state" in decision:
+        return str(decision["state"])
+    return history.state(replace(finding, state="open")) if finding.state in DECIDED else finding.state
 
 
 def _later_decision(*findings: Finding) -> Json | None:

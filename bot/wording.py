@@ -5,7 +5,6 @@ Invariant: a sentence says which contract is broken and by whom, and nothing tha
 
 from __future__ import annotations
 
-from bot import reading
 from fuzzers.records import Aspect, Ending, Finding, Kind
 
 CONTRACTS: dict[Kind, str] = {
@@ -39,7 +38,7 @@ EXACT: dict[Aspect, str] = {
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"})
 
 INTEGERS_DIFFER = (
-    "integer and boolean results are exact, and the compiled program returns another one than eager"
+    "integers and booleans must agree exactly, and the compiled program returns others than eager"
 )
 
 ENDS: dict[Ending, str] = {
@@ -53,11 +52,11 @@ ENDS: dict[Ending, str] = {
 """How a reproducer ends on a bad build."""
 
 ENDINGS: dict[str, str] = {
-    Ending.OK: "as eager",
-    Ending.ASSERTION: "differs",
-    Ending.EXCEPTION: "raises",
-    Ending.SIGNAL: "crashes",
-    Ending.TIMEOUT: "does not end",
+    Ending.OK: "right",
+    Ending.ASSERTION: "**fails**: its result differs",
+    Ending.EXCEPTION: "**fails**: it raises",
+    Ending.SIGNAL: "**fails**: it crashes",
+    Ending.TIMEOUT: "**fails**: it does not end",
     Ending.CANNOT_RUN: "could not be run",
 }
 """What a rung of the ladder showed."""
@@ -71,21 +70,19 @@ ADDS: dict[str, str] = {
 """Backend -> what it adds to the one before."""
 
 
-def sentence(finding: Finding) -> str:
-    """The symptom in one sentence: the program, then the broken contract."""
+def contract(finding: Finding) -> str:
+    """The broken contract, as a clause: who is right, and what the other does."""
     kind, aspect = finding.suspect.kind, finding.suspect.aspect
-    contract = CONTRACTS[kind]
     if kind in (Kind.WRONG, Kind.METADATA):
-        contract = EXACT.get(aspect, contract)
         if aspect is Aspect.VALUES and not FLOATS & set(finding.dtypes):
-            contract = INTEGERS_DIFFER
-    program = reading.sketch(finding.script) or "this program"
-    return f"For {program} on {finding.suspect.build.name}: {contract}."
+            return INTEGERS_DIFFER
+        return EXACT.get(aspect, CONTRACTS[kind])
+    return CONTRACTS[kind]
 
 
 ENGINES: dict[str, str] = {
-    "flowmut": "FlowMuT, which mutates real models along their tensor flow",
-    "alignguard": "AlignGuard, which mutates existing tests",
+    "flowmut": "FlowMuT, a fuzzer that mutates real models along their tensor flow",
+    "alignguard": "AlignGuard, a fuzzer that mutates existing tests",
     "dirigo": "Dirigo, which executes kernels symbolically",
 }
 """Bug finder -> what it is, for people who have not heard of it."""

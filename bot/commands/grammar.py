@@ -12,8 +12,10 @@ import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import StrEnum
 
+from bot.defang import code
 from bot.durations import seconds
 
 NAME = "/fuzz"
@@ -94,9 +96,9 @@ class MisunderstoodError(ValueError):
 
 def parse(comment: str) -> Command | None:
     """The command of a comment; None when it holds none. MisunderstoodError."""
-    line = comment.split("\n", 1)[0].rstrip("\r")
-    name, _, rest = line.partition(" ")
-    if name.rstrip("\t") != NAME and line != NAME:
+    line = comment.split("\n", 1)[0].rstrip("\r").replace("\t", " ")
+    rest = line.removeprefix(NAME)
+    if rest == line or (rest and not rest[0].isspace()):
         return None
     if len(line) > LONGEST_LINE:
         raise MisunderstoodError(f"the command has more than {LONGEST_LINE} characters")
@@ -107,6 +109,8 @@ def parse(comment: str) -> Command | None:
     if verb in list(Verb):
         found = Verb(verb)
         return PARSERS.get(found, _nothing)(found, words[1:])
+    if words and SOME_SHA.fullmatch(words[0]):
+        raise MisunderstoodError("a commit goes after the verb: `/fuzz run SHA`")
     if words and not _could_be_of_a_run(words[0]):
         close = difflib.get_close_matches(verb, [*Verb, *ENGINES], n=1, cutoff=0.6)
         hint = f"; did you mean `{close[0]}`?" if close else ""
@@ -155,8 +159,11 @@ def _issue(verb: Verb, words: list[str]) -> Command:
 ISSUE_ADDRESS = re.compile(r"https://[a-z0-9.-]{1,100}/[\w.-]{1,100}/[\w.-]{1,100}/issues/\w{1,20}", re.ASCII)
 NUMBER = re.compile(r"#\d{1,10}", re.ASCII)
 SHA = re.compile(r"[0-9a-f]{40}")
+SOME_SHA = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,64}", re.ASCII | re.IGNORECASE)
+"""What is meant for a commit, whole or not."""
 PATH = re.compile(r"[\w][\w.+-]*(?:/[\w.+-]+)*", re.ASCII)
-BUILD = re.compile(r"latest|\d{4}-?\d\d-?\d\d|\d+(?:\.\d+){1,3}[\w.+]{0,40}", re.ASCII)
+DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{8}", re.ASCII)
+BUILD = re.compile(rf"latest|{DATE.pattern}|\d+(?:\.\d+){{1,3}}[\w.+]{{0,40}}", re.ASCII)
 
 
 def _run(verb: Verb, words: list[str]) -> Command:
@@ -164,6 +171,8 @@ def _run(verb: Verb, words: list[str]) -> Command:
     left = list(words)
     if left and SHA.fullmatch(left[0]):
         command = replace(command, sha=left.pop(0))
+    elif left and SOME_SHA.fullmatch(left[0]):
+        raise MisunderstoodError("a commit is named by all its 40 digits, in lower case")
     while left:
         word = left.pop(0)
         if word.startswith("--"):
@@ -200,9 +209,19 @@ def _framework(command: Command, value: str) -> Command:
 
 
 def _build(command: Command, value: str) -> Command:
-    if not BUILD.fullmatch(value):
+    if not BUILD.fullmatch(value) or not _is_a_date_if_it_looks_like_one(value):
         raise MisunderstoodError("`--build` is `latest`, a date as 2026-12-01, or a version")
     return replace(command, build=value)
+
+
+def _is_a_date_if_it_looks_like_one(value: str) -> bool:
+    if not DATE.fullmatch(value):
+        return True
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _budget(command: Command, value: str) -> Command:
@@ -241,5 +260,4 @@ PARSERS: dict[Verb, Callable[[Verb, list[str]], Command]] = {
 
 def _shown(word: str) -> str:
     """A word as a message shows it: short, in code, harmless."""
-    short = word if len(word) <= 40 else word[:39] + "…"
-    return f"`{re.sub(r'[`@#<>]', '?', short)}`"
+    return code(word, longest=40)

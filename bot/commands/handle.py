@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from urllib.parse import urlsplit
 
 from bot import bodies, decisions
 from bot.commands import grammar, reply
@@ -20,7 +21,7 @@ from bot.commands.grammar import Command, MisunderstoodError, Verb
 from bot.commands.order import Order
 from bot.commands.reply import Stage
 from bot.decisions import Decision, Kind
-from bot.defang import inline
+from bot.defang import code, prose
 from bot.publishing import marks
 from bot.publishing.marks import Seal
 from bot.settings import Settings
@@ -85,10 +86,19 @@ class Gate:
             command, problem = None, str(error)
         if command is None and not problem:
             return Handled("no command")
-        comment, issue = str(event.comment.id), str(event.issue.number)
         if not self.tracker.permission(author.login).may_write:
-            self._react(comment, Reaction.MINUS_ONE)
+            self._react(str(event.comment.id), Reaction.MINUS_ONE)
             return Handled(f"{author.login} has no write access")
+        try:
+            return self._answer(event, command, problem)
+        except MissingError:
+            if self._is_there(str(event.issue.number)):
+                raise
+            return Handled("the issue has gone")
+
+    def _answer(self, event: CommentEvent, command: Command | None, problem: str) -> Handled:
+        """Acknowledge a command of somebody who may command, once, and do it."""
+        comment, issue = str(event.comment.id), str(event.issue.number)
         self._react(comment, Reaction.EYES)
         said_before = reply.replies(self.tracker, self.seal, issue, event.comment.created_at)
         if any(said.comment == comment for said in said_before):
@@ -101,7 +111,7 @@ class Gate:
         try:
             answer = HANDLERS[command.verb](asked)
         except Refusal as refusal:
-            answer = _Answer(str(refusal), reaction=Reaction.CONFUSED)
+            answer = _Answer(f"Not done: {refusal}.", reaction=Reaction.CONFUSED)
         if answer.reaction is not None:
             self._react(comment, answer.reaction)
         stage = Stage.RUNNING if answer.order else Stage.DONE
@@ -124,6 +134,13 @@ class Gate:
             return f"the event is of {event.repository.full_name}, and this bot works in {name}"
         return ""
 
+    def _is_there(self, issue: str) -> bool:
+        try:
+            self.tracker.issue(issue)
+        except MissingError:
+            return False
+        return True
+
     def _react(self, comment: str, reaction: Reaction) -> None:
         with suppress(MissingError):  # its author has deleted it since; a command that was given stays one
             self.tracker.react(comment, reaction)
@@ -133,7 +150,7 @@ class Gate:
 
 
 class Refusal(Exception):
-    """What was asked cannot be done here; the message tells, in a sentence for the reply."""
+    """What was asked cannot be done here; the message tells why, and goes into the reply."""
 
 
 @dataclass
@@ -162,13 +179,11 @@ class Asked:
 
     @cached_property
     def pull(self) -> Pull:
-        """The pull request. Refusal when this is none."""
-        if self.gate.pulls is None or not (self.issue.is_pull or self.event.issue.pull_request):
-            raise Refusal("that works on a pull request")
-        try:
-            return self.gate.pulls.pull(self.number)
-        except MissingError:
-            raise Refusal("that works on a pull request") from None
+        """The pull request. Refusal when this is none, which its host knows best."""
+        with suppress(MissingError):
+            if self.gate.pulls is not None:
+                return self.gate.pulls.pull(self.number)
+        raise Refusal("that works on a pull request")
 
     @cached_property
     def finding(self) -> Finding:
@@ -179,6 +194,12 @@ class Asked:
                 if found is not None:
                     return found
         raise Refusal("that works on the issue of a finding, which the bot has opened")
+
+    def is_here(self, issue: str) -> bool:
+        """Whether a number or an address is this issue's own."""
+        if issue.startswith("#"):
+            return issue[1:].lstrip("0") == self.number
+        return issue.lower() == self.issue.url.lower()
 
     def order(self, **more: object) -> Order:
         """An order that lacks only its reply."""
@@ -222,9 +243,11 @@ def _run(asked: Asked) -> _Answer:
     if missing := [e for e in engines if e not in ENGINES]:
         raise Refusal(f"{', '.join(missing)}: not in this version, which has {', '.join(ENGINES)}")
     files = pulls.changed_files(asked.number)
+    if (head := pulls.pull(asked.number).head_sha) != pull.head_sha:  # the files may be those of that one
+        raise Refusal(f"the head has just moved to `{head}`: look at it, and ask again")
     changed = {file.path for file in files}
     if strange := [path for path in command.paths if path not in changed]:
-        raise Refusal(f"`{inline(strange[0])}` is not among the files that this pull request changes")
+        raise Refusal(f"{code(strange[0])} is not among the files that this pull request changes")
     order = asked.order(
         verb=str(Verb.RUN),
         pull=pull.number,
@@ -261,11 +284,11 @@ def _decide(asked: Asked) -> _Answer:
     kind = Kind(asked.command.verb)
     finding = asked.finding
     reason = asked.command.text
-    if kind is Kind.DUP and reason.lstrip("#") == asked.number:
+    if kind is Kind.DUP and asked.is_here(reason):
         raise Refusal("an issue is no duplicate of itself")
     _put(asked, finding, asked.decision(kind, reason))
-    why = inline(reason, longest=grammar.LONGEST_REASON)
-    said = f"Noted: {kind}, by {inline(asked.actor)}: {why}. `/fuzz undo` takes it back."
+    why = prose(reason, longest=grammar.LONGEST_REASON)
+    said = f"Noted: {kind}, by {prose(asked.actor)}: {why}. `/fuzz undo` takes it back."
     return _Answer(said, publish=True)
 
 
@@ -281,7 +304,7 @@ def _undo(asked: Asked) -> _Answer:
     finding = asked.finding
     if (told := decisions.standing(finding)) is not None:
         _put(asked, finding, asked.decision(Kind.UNDO))
-        said = f"Taken back: {inline(str(told.get('kind')))}. Builds have the word again."
+        said = f"Taken back: {prose(str(told.get('kind')))}. Builds have the word again."
         return _Answer(said, publish=True)
     if asked.gate.settings.upstream:
         _, record = asked.upstream_record()
@@ -323,8 +346,12 @@ def _upstream(asked: Asked) -> _Answer:
     _, record = asked.upstream_record()
     url = asked.command.text
     repository, _, number = url.partition("/issues/")
-    if not repository.lower().endswith(f"/{asked.gate.settings.upstream.lower()}"):
-        raise Refusal(f"that is not an issue of {asked.gate.settings.upstream}")
+    host = urlsplit(asked.issue.url).hostname
+    expected = f"https://{host}/{asked.gate.settings.upstream}"
+    if repository.lower() != expected.lower():
+        raise Refusal(f"that is not an issue of {asked.gate.settings.upstream} on {host}")
+    if asked.gate.settings.tracker == "github" and not number.isdecimal():
+        raise Refusal("that is not the address of an issue: it ends with a number")
     now = asked.gate.tracker.now()
     asked.gate.store.put_published(replace(record, number=number, url=url, filed_at=now, written_at=now))
     return _Answer(f"Noted: {url}. What is said there is told here.", publish=True)
@@ -340,9 +367,9 @@ def _status(asked: Asked) -> _Answer:
     except Refusal:
         title, state, verdicts = "Commands here", f"{len(running)} at work", []
     else:
-        title, state = inline(finding.title), inline(finding.state)
+        title, state = prose(finding.title), prose(finding.state)
         verdicts = [
-            {key: inline(str(verdict.get(key, ""))) for key in ("build", "verdict", "at")}
+            {key: prose(str(verdict.get(key, ""))) for key in ("build", "verdict", "at")}
             for verdict in finding.verdicts[-10:]
         ]
     said = filled("reply.md.j2", what="status", title=title, state=state, verdicts=verdicts, running=urls)
@@ -356,7 +383,7 @@ def _cancel(asked: Asked) -> _Answer:
     if not running:
         raise Refusal("nothing is at work here")
     for said in running:
-        by = f"Cancelled by {inline(asked.actor)}."
+        by = f"Cancelled by {prose(asked.actor)}."
         tracker.edit_comment(said.reply.ident, reply.text(seal, said.comment, Stage.CANCELLED, by))
     ends = "What a machine has begun ends by itself, and is not reported."
     return _Answer(f"Cancelled: {len(running)}. {ends}")

@@ -8,6 +8,8 @@ knows.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -47,12 +49,13 @@ class Done:
 
 @dataclass
 class Actor:
-    """Makes steps on one tracker."""
+    """Makes steps on one tracker, none after `until` on the monotonic clock."""
 
     tracker: Tracker
     store: Store
     seal: Seal
     hosts: tuple[str, ...] = ()
+    until: float = math.inf
     tell: Callable[[Step], None] = lambda step: None
 
     def act(self, plan: Plan) -> Done:
@@ -65,6 +68,9 @@ class Actor:
             if step.finding.signature in failed:
                 done.left += 1  # a later step of a finding rests on those before it
                 continue
+            if time.monotonic() > self.until:
+                done.left += len(plan.steps) - place
+                return replace(done, stopped="the time of a run is over; the next goes on", throttled=True)
             try:
                 MAKERS[step.what](self, step)
             except ThrottledError as busy:

@@ -4,7 +4,8 @@ Invariant: pure, and a fixed point: planned again after its steps were made, the
 known by its mark, if the bot's own account opened it, and by the ledger; never by its title, and never by
 search. A finding never gets a second issue: where two have come to be, the older stays. An issue that a
 person has closed is left alone for a while, and after that is opened again only if it was closed as done
-and a build that was tested since still fails.
+and a build that was tested since still fails; one that a person has opened again after the bot closed it
+stays open.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ class Planner:
         want = wanted(finding)
         if self._is_left_alone(finding, issue, record, want):
             return
-        self._bring(finding, replace(record, number=issue.number, url=issue.url), issue, want)
+        self._bring(finding, record, issue, want)
 
     def _settled(self, issues: list[Issue]) -> list[Issue]:
         """The oldest, and of the others those that are still open: a closed one has been dealt with."""
@@ -216,12 +217,19 @@ class Planner:
         by_mark = bool(said) and said[0][1:2] == (IssueState.CLOSED,)
         return by_mark or (not said and record.state == IssueState.CLOSED)
 
+    def _is_reopened(self, issue: Issue, want: Wanted) -> bool:
+        """Whether a person has opened it again since we closed it, as what it should be closed as now. Body
+        and state are written at once, so that nothing else leaves them apart."""
+        said = self.site.seal.read(marks.ISSUE, issue.body)
+        return bool(said) and said[0][1:] == (want.state, want.reason)
+
     def _bring(self, finding: Finding, record: Published, issue: Issue, want: Wanted) -> None:
         """Our part of the body, the title, the state; then what is to be told."""
+        known, record = record.number, replace(record, number=issue.number, url=issue.url)
         text = self._written(finding)
         if text is None:
             return
-        mark = self.site.seal.mark(marks.ISSUE, finding.signature, want.state)
+        mark = self.site.seal.mark(marks.ISSUE, finding.signature, want.state, *filter(None, [want.reason]))
         new = marks.part(text.body, mark)
         changes: dict[str, object] = {}
         why = []
@@ -231,7 +239,7 @@ class Planner:
         if issue.title != text.title and issue.title == record.title:
             changes["title"] = text.title  # nobody but us has named it
             why.append("its title has changed")
-        if issue.state is not want.state:
+        if issue.state is not want.state and not self._is_reopened(issue, want):
             changes |= {"state": want.state, "reason": want.reason}
             why.append("it is open again" if want.state is IssueState.OPEN else f"it is {finding.state}")
         after = replace(
@@ -242,6 +250,8 @@ class Planner:
             filed_at=record.filed_at or issue.created_at,
             written_at=record.written_at or issue.created_at,
         )
+        if not known and not changes:  # filed, and the answer lost: its body has told all that it says now
+            after = replace(after, told=tuple(telling.name for telling in want.tellings))
         if changes:
             self.steps.append(Step(What.WRITE, finding, after, "; ".join(why), **changes))  # type: ignore[arg-type]
         elif after != record:
@@ -249,7 +259,7 @@ class Planner:
         elif record != self.site.records.get(finding.signature):
             self.steps.append(Step(What.NOTE, finding, after, "the ledger had it under another name"))
         for telling in (*want.tellings, *self._explained(finding, record, issue, want)):
-            if telling.name not in record.told:
+            if telling.name not in after.told:
                 after = replace(after, told=(*after.told, telling.name))
                 self.steps.append(Step(What.TELL, finding, after, telling.name, telling=telling))
 

@@ -6,8 +6,10 @@ was seen inside the lease. A tracker that refuses the first question leaves ever
 
 from __future__ import annotations
 
+import math
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +27,10 @@ from bot.trackers.protocol import Issue, MissingError, Tracker
 from fuzzers.records import Finding
 
 LEASE_SECONDS = 900.0
-"""What a publisher takes at most; a day's caps are written in a tenth of that."""
+"""After this another publisher may take over."""
+
+SLOWEST_STEP_SECONDS = 300.0
+"""With all its tries and all patience: no step begins later than that before the lease ends."""
 
 
 @dataclass
@@ -82,9 +87,10 @@ class Publisher:
         found = plan()
         if not any(step.writes for step in found.steps):
             return found, self._actor(on).act(found)
+        until = time.monotonic() + LEASE_SECONDS - SLOWEST_STEP_SECONDS
         with self.tracker.lease(_holder(), LEASE_SECONDS):
             found = plan()
-            return found, self._actor(on).act(found)
+            return found, self._actor(on, until).act(found)
 
     def _tier(self, other: Tracker) -> upstream.Tier:
         return upstream.Tier(self.store, self.tracker, other, self.settings, self.hosts)
@@ -97,9 +103,9 @@ class Publisher:
         """What marks are made with here."""
         return sealed(self.settings, self.tracker)
 
-    def _actor(self, on: Tracker) -> Actor:
+    def _actor(self, on: Tracker, until: float = math.inf) -> Actor:
         seal = replace(self.seal(), repository=on.repository_id())
-        return Actor(on, self.store, seal, self.hosts, self.tell)
+        return Actor(on, self.store, seal, self.hosts, until, self.tell)
 
     def _caps(self) -> Caps:
         given = self.settings

@@ -2,16 +2,18 @@
 back.
 
 Invariant: nothing is filed upstream but what a person with write access approved, byte for byte: the hash
-that they approved is that of the text as it would be filed now. A few a day at most. Where a person files,
-the bot writes nothing upstream, ever.
+that they approved is that of the text as it would be filed now. Nor anything that has not been seen to fail
+within a day, or twice: what was filed and its answer lost is found by its mark. A few a day at most. Where
+a person files, the bot writes nothing upstream, ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
-from bot import bodies
+from bot import bodies, retest
 from bot.publishing import marks
 from bot.publishing.marks import Seal
 from bot.publishing.plan import Plan, Step, Waiting, What
@@ -21,6 +23,9 @@ from bot.states import Published
 from bot.store import Store
 from bot.trackers.protocol import Issue, IssueState, MissingError, Tracker
 from fuzzers.records import Finding
+
+OLDEST = timedelta(days=1)
+"""What was seen to fail before that has to be run again before it goes out."""
 
 
 @dataclass
@@ -42,22 +47,16 @@ class Tier:
         """Steps on the upstream's tracker: file, keep up to date, and note what it says."""
         steps: list[Step] = []
         waiting: list[Waiting] = []
-        filed_today = sum(
-            bool(one.number) and one.filed_at[:10] == self.there.now()[:10] for _, one in self._records()
-        )
+        unfiled = []
         for finding, record in self._records():
             if record.number:
                 steps += self._follow(finding, record)
-            elif not self._is_approved(finding, record):
-                why = "the text has changed since it was approved: the issue shows the new hash"
+            elif why := self._waits(finding, record):
                 waiting.append(Waiting(finding.signature, finding.title, why))
             elif self.settings.upstream_filed_by == "bot":
-                if filed_today >= self.settings.upstream_a_day:
-                    why = f"the cap of {self.settings.upstream_a_day} upstream a day is reached"
-                    waiting.append(Waiting(finding.signature, finding.title, why))
-                    continue
-                filed_today += 1
-                steps.append(self._file(finding, record))
+                unfiled.append((finding, record))
+        if unfiled:
+            self._file(unfiled, steps, waiting)
         return Plan(tuple(steps), tuple(waiting))
 
     def homeward(self) -> Plan:
@@ -81,7 +80,7 @@ class Tier:
     def _tellings(self, finding: Finding, record: Published) -> Iterator[Telling]:
         what = bodies.Transition
         if not record.number and self.settings.upstream_filed_by == "person":
-            if self._is_approved(finding, record):
+            if not self._waits(finding, record):
                 text = self._text(finding, record)
                 link = bodies.new_issue_link(self.settings.upstream, text)
                 facts = {"link": link, "body": text.body, "title": text.title, "by": record.approved_by}
@@ -104,15 +103,53 @@ class Tier:
         names = (finding.signature, *finding.aliases)
         return next((records[name] for name in names if name in records), None)
 
-    def _is_approved(self, finding: Finding, record: Published) -> bool:
-        return record.approved == bodies.approval_hash(finding, self.form, self.hosts)
+    def _waits(self, finding: Finding, record: Published) -> str:
+        """Why what a person has approved cannot go out now; empty when it can."""
+        if record.approved != bodies.approval_hash(finding, self.form, self.hosts):
+            return "the text has changed since it was approved: the issue shows the new hash"
+        if wanted(finding).state is IssueState.CLOSED:
+            return f"it is {finding.state}"
+        if held := retest.held(self.store, finding.suspect.build.framework):
+            return held
+        oldest = datetime.fromisoformat(self.there.now()) - OLDEST
+        if not finding.last_seen or datetime.fromisoformat(finding.last_seen) < oldest:
+            return f"a retest must say first that it still fails (last seen {finding.last_seen or '?'})"
+        return ""
 
     def _text(self, finding: Finding, record: Published) -> bodies.Text:
         person = bodies.Person(record.approved_by, record.words, record.approved_at)
         longest = self.there.longest_body - marks.ROOM
         return bodies.upstream(finding, self.form, person=person, hosts=self.hosts, longest=longest)
 
-    def _file(self, finding: Finding, record: Published) -> Step:
+    def _file(
+        self, unfiled: Sequence[tuple[Finding, Published]], steps: list[Step], waiting: list[Waiting]
+    ) -> None:
+        """Those that the bot is to file, as far as a day's cap goes."""
+        today = self.there.now()[:10]
+        most = self.settings.upstream_a_day
+        most -= sum(bool(one.number) and one.filed_at[:10] == today for _, one in self._records())
+        filed = self._filed()
+        for finding, record in unfiled:
+            names = (finding.signature, *finding.aliases)
+            if issue := next((filed[name] for name in names if name in filed), None):
+                after = replace(record, number=issue.number, url=issue.url, filed_at=issue.created_at)
+                steps.append(Step(What.NOTE, finding, after, "it is filed; the answer was lost"))
+            elif most <= 0:
+                why = f"the cap of {self.settings.upstream_a_day} upstream a day is reached"
+                waiting.append(Waiting(finding.signature, finding.title, why))
+            else:
+                most -= 1
+                steps.append(self._filing(finding, record))
+
+    def _filed(self) -> dict[str, Issue]:
+        """What the bot has filed upstream, by the names in its marks; the oldest of a name."""
+        found: dict[str, Issue] = {}
+        for issue in self.there.own_issues():
+            for name, *_ in self._seal().read(marks.ISSUE, issue.body)[:1]:
+                found.setdefault(name, issue)
+        return found
+
+    def _filing(self, finding: Finding, record: Published) -> Step:
         text = self._text(finding, record)
         body = marks.part(text.body, self._seal().mark(marks.ISSUE, finding.signature, IssueState.OPEN))
         after = replace(record, title=text.title, body=marks.digest(body), state=str(IssueState.OPEN))

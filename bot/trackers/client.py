@@ -49,6 +49,14 @@ LINES: dict[int, str] = {
 """What a refusal means, where its status alone tells."""
 
 
+class MovedError(TrackerError):
+    """It has another address now, which was not followed."""
+
+    def __init__(self, what: str, to: str) -> None:
+        super().__init__(f"{what}: it has moved to {to}")
+        self.to = to
+
+
 @dataclass(frozen=True)
 class Answer:
     """A good answer: its parsed body, and headers by lower-case name."""
@@ -123,8 +131,11 @@ class Client:
                 if wait := _asked_to_wait(status, headers, text):
                     self._be_patient(wait)
                     continue
-                if status < 400:
+                if status < 300:
                     return self._answer(method, path, status, headers, text, idempotent=idempotent)
+                if status < 400:
+                    to = headers.get("location") or "a place that it does not name"
+                    raise MovedError(f"{method} {path}", redact(to))
                 if status < 500:
                     raise _refusal(method, path, status, headers, text)
                 if not idempotent:
@@ -209,7 +220,11 @@ def _asked_to_wait(status: int, headers: Mapping[str, str], text: str) -> float:
     """Seconds that a rate limit asks for; 0 when the answer is none. Nothing was done on such an answer."""
     is_limit = status == 429 or (
         status == 403
-        and ("retry-after" in headers or headers.get("x-ratelimit-remaining") == "0" or "rate limit" in text)
+        and (
+            "retry-after" in headers
+            or headers.get("x-ratelimit-remaining") == "0"
+            or "rate limit" in text.lower()
+        )
     )
     if not is_limit:
         return 0.0
@@ -222,12 +237,12 @@ def _asked_to_wait(status: int, headers: Mapping[str, str], text: str) -> float:
 
 def _refusal(method: str, path: str, status: int, headers: Mapping[str, str], text: str) -> TrackerError:
     said = _message(text)
-    if status == 404:
+    if status == 404 or (status == 410 and "deleted" in said):
         return MissingError(f"{method} {path}: {LINES[404]}")
     if status == 403:
         needed = headers.get("x-accepted-github-permissions", "")
         if "suspended" in said or "blocked" in said:
-            return TrackerError(f"the account is blocked here: {said}")
+            return TrackerError(f"the account or the repository is blocked: {said}")
         if "archived" in said:
             return TrackerError(f"the repository is archived: {said}")
         hint = f"; it needs {needed}" if needed else ""

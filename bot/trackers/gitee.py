@@ -1,31 +1,29 @@
 """A Gitee-style v5 API as a tracker: MindSpore's has moved between hosts that all speak it.
 
 Invariant: as `bot.trackers.protocol` says. What differs from GitHub: the repository stands in the body of
-what makes or changes an issue, numbers are case-sensitive texts, labels one text with commas, there are four
-states, of which `rejected` is closed as not planned, and there are no reactions. The lease is a file: making
-one that is there fails, and changing or removing one takes the sha that it had.
+what makes or changes an issue, numbers are case-sensitive texts, labels one text with commas, and there are
+no reactions. Of the four states only people give `rejected`, which is closed as not planned: the API takes
+none but `open`, `progressing` and `closed`, and refuses the one that an issue has already.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import requests
 
 from bot.trackers.client import TIMEOUT_SECONDS, WRITE_PAUSE_SECONDS, Client
-from bot.trackers.github import PERMISSIONS, TIME
+from bot.trackers.gitee_lease import Lease
+from bot.trackers.github import PERMISSIONS
+from bot.trackers.github_lease import TIME
 from bot.trackers.protocol import (
     Account,
-    BusyError,
     Comment,
     Issue,
     IssueState,
@@ -33,14 +31,18 @@ from bot.trackers.protocol import (
     Permission,
     Reaction,
     Reason,
+    ThrottledError,
     TrackerError,
     UncertainError,
 )
 
 API = "https://gitee.com/api/v5"
 LONGEST_BODY = 65_535
-LEASE = ".nightfuzz-lease"
-PLAIN = re.compile(r"[\w.-]+")
+LABEL_COLOUR = "ededed"
+LONGEST_LABEL = 20
+"""Characters of a label that the host takes, of at least two; none of them may be special."""
+
+PLAIN = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 def gitee_client(api: str, token: str, pause: float = WRITE_PAUSE_SECONDS) -> Client:
@@ -61,8 +63,6 @@ def gitee_client(api: str, token: str, pause: float = WRITE_PAUSE_SECONDS) -> Cl
             timeout=TIMEOUT_SECONDS,
             allow_redirects=False,
         )
-        if answer.is_redirect:
-            raise TrackerError(f"{method} {path}: moved to {answer.headers['Location']}")
         return answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.text
 
     return Client(transport, host, pause)
@@ -141,7 +141,7 @@ class Gitee:
 
     def create(self, title: str, body: str, labels: Sequence[str] = ()) -> Issue:
         """Open an issue."""
-        content = {"repo": self._repo, "title": title, "body": body, "labels": ",".join(labels)}
+        content = {"repo": self._repo, "title": title, "body": body, "labels": _labels(labels)}
         path = f"/repos/{self._owner}/issues"
         return _issue(self.client.send("POST", path, body=content, idempotent=False).data)
 
@@ -159,12 +159,20 @@ class Gitee:
         given = {
             "title": title,
             "body": body,
-            "state": _state_word(state, reason),
-            "labels": None if labels is None else ",".join(labels),
+            "state": state,
+            "labels": None if labels is None else _labels(labels),
         }
         content = {name: value for name, value in given.items() if value is not None}
         path = f"/repos/{self._owner}/issues/{_plain(number)}"
-        return _issue(self.client.send("PATCH", path, body={"repo": self._repo, **content}).data)
+        try:
+            return _issue(self.client.send("PATCH", path, body={"repo": self._repo, **content}).data)
+        except TrackerError as refusal:
+            if state is None or isinstance(refusal, MissingError | ThrottledError):
+                raise
+            issue = self.issue(number)
+            if not _is_so(issue, title, body, state):
+                raise
+            return issue  # its state was this already, maybe by a try of ours whose answer was lost
 
     def comments(self, number: str, since: str = "") -> Iterator[Comment]:
         """An issue's comments, oldest first."""
@@ -195,27 +203,32 @@ class Gitee:
 
     def ensure_labels(self, labels: Sequence[str]) -> None:
         """Make the labels that are not there."""
-        wanted = [label for label in dict.fromkeys(labels) if label not in self._made]
+        wanted = [label for label in dict.fromkeys(map(_label, labels)) if label not in self._made]
         if not wanted:
             return
         self._made |= {str(one["name"]) for one in self.client.get(f"{self.root}/labels").data}
         for label in wanted:
             if label not in self._made:
-                body = {"name": label, "color": "ededed"}
-                self.client.send("POST", f"{self.root}/labels", body=body)
+                self._make_label(label)
                 self._made.add(label)
+
+    def _make_label(self, label: str) -> None:
+        try:
+            self.client.send("POST", f"{self.root}/labels", body={"name": label, "color": LABEL_COLOUR})
+        except TrackerError:
+            there = self.client.get(f"{self.root}/labels").data
+            if label not in {str(one["name"]) for one in there}:
+                raise  # else somebody was quicker, or our first try got through
 
     @contextmanager
     def lease(self, holder: str, seconds: float) -> Iterator[None]:
         """As the protocol says; what marks it is a file that names the holder."""
-        mine = self._take(holder, seconds)
+        lease = Lease(self.client, self.root, str(self._about.get("default_branch", "master")))
+        mine = lease.take(holder, seconds)
         try:
             yield
         finally:
-            held = self._lease_now()
-            if held is not None and held[0] == mine:
-                body = {"sha": mine, "message": "the lease goes back"}
-                self.client.send("DELETE", self._lease_path, parameters=body)
+            lease.give_back(mine)
 
     def now(self) -> str:
         """The server's clock."""
@@ -224,45 +237,6 @@ class Gitee:
     def calls(self) -> int:
         """Requests made."""
         return self.client.calls
-
-    @property
-    def _lease_path(self) -> str:
-        return f"{self.root}/contents/{LEASE}"
-
-    def _take(self, holder: str, seconds: float) -> str:
-        held = self._lease_now()
-        if held is not None and held[2] > self.now():
-            raise BusyError(f"{held[1]} is publishing to {self.repository} (until {held[2]})")
-        expires = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC) + timedelta(seconds=seconds)
-        text = json.dumps({"holder": holder, "expires": expires.strftime(TIME), "once": secrets.token_hex(8)})
-        body = {"content": base64.b64encode(text.encode()).decode(), "message": "a publisher's lease"}
-        try:
-            if held is None:
-                made = self.client.send("POST", self._lease_path, body=body, idempotent=False).data
-            else:
-                made = self.client.send("PUT", self._lease_path, body={**body, "sha": held[0]}).data
-        except UncertainError:
-            raise
-        except TrackerError as refusal:
-            now = self._lease_now()
-            if now is None:
-                raise
-            raise BusyError(f"{now[1]} is publishing to {self.repository}") from refusal
-        return str(made["content"]["sha"])
-
-    def _lease_now(self) -> tuple[str, str, str] | None:
-        """(sha, holder, expiry) of the lease that stands."""
-        try:
-            plain = self.client.get(self._lease_path).data
-        except MissingError:
-            return None
-        if not isinstance(plain, dict) or "sha" not in plain:
-            return None  # the host answers a missing file by an empty list
-        try:
-            told = json.loads(base64.b64decode(plain["content"]))
-            return str(plain["sha"]), str(told["holder"]), str(told["expires"])
-        except (ValueError, KeyError, TypeError):
-            return str(plain["sha"]), "somebody", ""
 
     def _pages(self, path: str, **parameters: Any) -> Iterator[Any]:
         """The items of a listing; the host tells how many pages there are."""
@@ -276,11 +250,21 @@ class Gitee:
             page += 1
 
 
-def _state_word(state: IssueState | None, reason: Reason | None) -> str | None:
-    """The host's word: issues that nobody will work on are rejected."""
-    if state is IssueState.CLOSED and reason in (Reason.NOT_PLANNED, Reason.DUPLICATE):
-        return "rejected"
-    return state
+def _is_so(issue: Issue, title: str | None, body: str | None, state: IssueState) -> bool:
+    """Whether an issue is what an edit asks for."""
+    wanted = (title or issue.title, issue.body if body is None else body, state)
+    return (issue.title, issue.body, issue.state) == wanted
+
+
+def _labels(labels: Sequence[str]) -> str:
+    """As one text; an empty one would leave those that are there."""
+    return ",".join(dict.fromkeys(map(_label, labels))) or ","
+
+
+def _label(name: str) -> str:
+    """`kind: wrong` as `kind/wrong`, which is how labels look there."""
+    plain = re.sub(r"[^\w./-]+", "-", re.sub(r"\s*:\s*", "/", name.strip()))
+    return plain[:LONGEST_LABEL].ljust(2, "_")
 
 
 def _issue(plain: Mapping[str, Any]) -> Issue:

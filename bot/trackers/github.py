@@ -6,20 +6,17 @@ bot's number; the name alone could be taken by somebody else after a rename.
 
 from __future__ import annotations
 
-import json
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from bot.trackers.client import Client
+from bot.trackers.client import Client, MovedError
+from bot.trackers.github_lease import Lease
 from bot.trackers.protocol import (
     Account,
-    BusyError,
     Comment,
     Issue,
     IssueState,
@@ -34,11 +31,7 @@ from bot.trackers.protocol import (
 LONGEST_BODY = 65_536
 """Characters of an issue's or a comment's body that GitHub takes."""
 
-LEASE = "heads/nightfuzz-lease"
-"""The ref whose existence is the lease. A branch, since rulesets, which let nobody but the bot write it, are
-about branches."""
-
-TIME = "%Y-%m-%dT%H:%M:%SZ"
+BY_NUMBER = re.compile(r"/repositories/\d+$")
 FRACTION = re.compile(r"\.\d+(?=Z$)")
 
 PERMISSIONS: dict[str, Permission] = {
@@ -83,6 +76,8 @@ class GitHub:
             raise TrackerError(
                 f"there is no repository {self.repository}, or the token may not see it"
             ) from None
+        except MovedError as moved:
+            about = self._moved(moved)
         found = str(about.get("full_name", ""))
         if found.lower() != self.repository.lower():
             raise TrackerError(f"{self.repository} has moved to {found}: set `repository` to that")
@@ -93,6 +88,14 @@ class GitHub:
                 f"issues are switched off in {self.repository}: switch them on in its settings"
             )
         return about
+
+    def _moved(self, moved: MovedError) -> Mapping[str, Any]:
+        """The repository that GitHub says it is now, by its number, which stays."""
+        number = BY_NUMBER.search(moved.to)
+        if number is None:
+            raise moved
+        there: Mapping[str, Any] = self.client.get(number[0]).data
+        return there
 
     def repository_id(self) -> str:
         """The repository's number."""
@@ -129,7 +132,7 @@ class GitHub:
 
     def issue(self, number: str) -> Issue:
         """One issue, as it is now."""
-        return _issue(self.client.get(f"{self.root}/issues/{_number(number)}").data)
+        return self._here("GET", number)
 
     def create(self, title: str, body: str, labels: Sequence[str] = ()) -> Issue:
         """Open an issue."""
@@ -155,8 +158,16 @@ class GitHub:
             "labels": None if labels is None else list(labels),
         }
         content = {name: value for name, value in given.items() if value is not None}
-        path = f"{self.root}/issues/{_number(number)}"
-        return _issue(self.client.send("PATCH", path, body=content).data)
+        return self._here("PATCH", number, content)
+
+    def _here(self, method: str, number: str, content: Mapping[str, Any] | None = None) -> Issue:
+        """An issue that has been moved to another repository is none of this one's any more."""
+        try:
+            answer = self.client.send(method, f"{self.root}/issues/{_number(number)}", body=content)
+        except MovedError as moved:
+            self.repository_id()  # or is it the repository that has moved?
+            raise MissingError(str(moved)) from None
+        return _issue(answer.data)
 
     def comments(self, number: str, since: str = "") -> Iterator[Comment]:
         """An issue's comments, oldest first."""
@@ -207,11 +218,12 @@ class GitHub:
     @contextmanager
     def lease(self, holder: str, seconds: float) -> Iterator[None]:
         """As the protocol says; what marks it is a branch at a commit that names the holder."""
-        mine = self._take(holder, seconds)
+        lease = Lease(self.client, self.repository, str(self._about["default_branch"]))
+        mine = lease.take(holder, seconds)
         try:
             yield
         finally:
-            self._give_back(mine)
+            lease.give_back(mine)
 
     def now(self) -> str:
         """The server's clock."""
@@ -223,75 +235,6 @@ class GitHub:
 
     def _post(self, path: str, content: Mapping[str, Any]) -> Any:
         return self.client.send("POST", path, body=content, idempotent=False).data
-
-    def _take(self, holder: str, seconds: float) -> str:
-        """The sha of our lease's commit, once the ref is at it."""
-        held = self._lease_now()
-        if held is None:
-            mine = self._lease_commit(holder, seconds, self._some_tree(), [])
-            try:
-                self.client.send("POST", f"{self.root}/git/refs", body={"ref": f"refs/{LEASE}", "sha": mine})
-            except TrackerError as refusal:
-                return self._is_ours_now(mine, refusal)
-            return mine
-        sha, tree, who, expires = held
-        if expires > self.now():
-            raise BusyError(
-                f"{who} is publishing to {self.repository} (until {expires}); the next run goes on"
-            )
-        mine = self._lease_commit(holder, seconds, tree, [sha])
-        try:
-            # Fast-forward only: if somebody else has taken it over since, this is none.
-            self.client.send("PATCH", f"{self.root}/git/refs/{LEASE}", body={"sha": mine, "force": False})
-        except TrackerError as refusal:
-            return self._is_ours_now(mine, refusal)
-        return mine
-
-    def _some_tree(self) -> str:
-        """A tree for the lease's commit, which needs one: that of the default branch."""
-        name = self._about["default_branch"]
-        head = self.client.get(f"{self.root}/git/ref/heads/{name}").data["object"]["sha"]
-        return str(self.client.get(f"{self.root}/git/commits/{head}").data["tree"]["sha"])
-
-    def _is_ours_now(self, mine: str, refusal: TrackerError) -> str:
-        """After a refusal: a try of ours may have got through all the same, or somebody was quicker."""
-        held = self._lease_now()
-        if held is not None and held[0] == mine:
-            return mine
-        if held is None:
-            raise refusal
-        raise BusyError(f"{held[2]} is publishing to {self.repository}; the next run goes on")
-
-    def _lease_commit(self, holder: str, seconds: float, tree: str, parents: list[str]) -> str:
-        now = datetime.strptime(self.now(), TIME).replace(tzinfo=UTC)
-        expires = (now + timedelta(seconds=seconds)).strftime(TIME)
-        # Two commits of one content are one commit, and two publishers would both have the lease.
-        message = json.dumps({"holder": holder, "expires": expires, "once": secrets.token_hex(8)})
-        made = self.client.send(
-            "POST",
-            f"{self.root}/git/commits",
-            body={"message": message, "tree": tree, "parents": parents},
-        )
-        return str(made.data["sha"])
-
-    def _lease_now(self) -> tuple[str, str, str, str] | None:
-        """(commit, its tree, holder, expiry) of the lease that stands."""
-        try:
-            sha = str(self.client.get(f"{self.root}/git/ref/{LEASE}").data["object"]["sha"])
-        except MissingError:
-            return None
-        commit = self.client.get(f"{self.root}/git/commits/{sha}").data
-        try:
-            told = json.loads(commit["message"])
-            who, expires = str(told["holder"]), str(told["expires"])
-        except (ValueError, KeyError, TypeError):
-            who, expires = "somebody", ""  # not ours: as if it had expired, since nobody can hold it
-        return sha, str(commit["tree"]["sha"]), who, expires
-
-    def _give_back(self, mine: str) -> None:
-        held = self._lease_now()
-        if held is not None and held[0] == mine:
-            self.client.send("DELETE", f"{self.root}/git/refs/{LEASE}")
 
 
 def _issue(plain: Mapping[str, Any]) -> Issue:

@@ -2,39 +2,51 @@
 
 Invariant: PyGithub's requester is used, for authentication (tokens, App installations) and the connection;
 its own retries, which repeat a POST after a 502, are off, and its objects, which fetch what they lack on
-access, are left alone: calls are counted, and each is one that `bot.trackers` has made.
+access, are left alone: calls are counted, and each is one that `bot.trackers` has made. Redirects are
+answers: PyGithub would send writes along, and drop the parameters of a listing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import urllib3
 from github import Auth, Consts, GithubException
-from github.Requester import Requester
+from github.Requester import (
+    HTTPRequestsConnectionClass,
+    HTTPSRequestsConnectionClass,
+    Requester,
+    RequestsResponse,
+)
 
-from bot.defang import redact
 from bot.trackers.client import PER_PAGE, TIMEOUT_SECONDS, WRITE_PAUSE_SECONDS, Client
 from bot.trackers.protocol import TrackerError
 
 API = Consts.DEFAULT_BASE_URL
+MOVED = "x-moved-to"
+"""The name under which an answer's `location` gets past PyGithub."""
 
 
 def client(api: str, auth: Auth.Auth, pause: float = WRITE_PAUSE_SECONDS) -> Client:
     """A client of the API at an address; empty: GitHub's."""
     requester = _requester(api, auth)
+    connection = _connection(api or API)
 
     def transport(
         method: str, path: str, parameters: Mapping[str, Any], body: Mapping[str, Any] | None
     ) -> tuple[int, Mapping[str, str], str]:
         try:
-            return requester.requestJson(method, path, parameters=dict(parameters), input=body)
+            status, headers, text = requester.requestJson(
+                method, path, parameters=dict(parameters), input=body, cnx=connection
+            )
         except GithubException as error:
             # Only from getting an installation's token: everything else comes as an answer.
             raise TrackerError(f"the App's installation gives no token: {error.status}") from None
-        except RuntimeError as error:  # PyGithub's, of a redirect that leaves the host
-            raise TrackerError(f"{method} {path}: {redact(str(error))}") from None
+        if MOVED in headers:
+            headers = {**headers, "location": headers[MOVED]}
+        return status, headers, text
 
     return Client(transport, api or API, pause)
 
@@ -69,3 +81,27 @@ def _requester(api: str, auth: Auth.Auth) -> Requester:
         retry=urllib3.Retry(total=0, redirect=0),
         pool_size=None,
     )
+
+
+def _connection(api: str) -> HTTPRequestsConnectionClass | HTTPSRequestsConnectionClass:
+    address = urlsplit(api)
+    kind = _Secure if address.scheme == "https" else _Plain
+    retry = urllib3.Retry(total=0, redirect=0)
+    return kind(address.hostname or "", address.port, timeout=TIMEOUT_SECONDS, retry=retry)
+
+
+class _Secure(HTTPSRequestsConnectionClass):
+    def getresponse(self) -> RequestsResponse:
+        return _without_location(super().getresponse())
+
+
+class _Plain(HTTPRequestsConnectionClass):
+    def getresponse(self) -> RequestsResponse:
+        return _without_location(super().getresponse())
+
+
+def _without_location(response: RequestsResponse) -> RequestsResponse:
+    """An answer that PyGithub does not follow."""
+    if "location" in response.headers and 300 <= response.status < 400:
+        response.headers[MOVED] = response.headers.pop("location")
+    return response

@@ -13,6 +13,7 @@ from bot import decisions
 from bot.decisions import Decision, Kind
 from bot.errors import NightfuzzError
 from bot.publishing.plan import Step, What
+from bot.trackers.github_lease import Lease
 from bot.trackers.protocol import BusyError, ThrottledError, TrackerError
 from fuzzers.records import Verdict
 from tests.e2e.publishing import Site, finding, heard, tracker
@@ -246,14 +247,15 @@ def test_two_publishers_at_once_file_each_finding_once(site: Site) -> None:
 
 
 def test_a_lease_that_has_expired_is_taken_over_and_a_late_owner_does_not_take_it_back(site: Site) -> None:
-    dead = tracker(site.host)
-    dead._take("dead", -1.0)
+    lease = Lease(tracker(site.host).client, site.host.repository, "main")
+    mine = lease.take("dead", -1.0)
     site.put(finding(1))
     site.publish()
     assert len(site.host.issues()) == 1
-    dead._take("dead again", 60.0)
-    with pytest.raises(BusyError, match="dead again"):
-        tracker(site.host)._take("late", 60.0)
+    lease.take("another", 60.0)
+    lease.give_back(mine)
+    with pytest.raises(BusyError, match="another"):
+        lease.take("late", 60.0)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,8 @@ def n(value: int) -> np.int32:
     return np.int32(value)
 
 
+SHAPE = np.array([(5, 7, 1.5)], [("rows", "i4"), ("columns", "i4"), ("scale", "f4")])[0]
+BYTES = np.random.default_rng(3).integers(0, 256, 50).astype(np.uint8)
 LAUNCHES = {
     "relu": Launch("elementwise.cu", "relu", (3, 1, 1), (64, 1, 1), (floats(150), empty(150), n(150))),
     "grid stride": Launch(
@@ -136,9 +138,7 @@ LAUNCHES = {
         (4, 4, 1),
         (floats(16, 16), floats(16, 16, seed=1), empty(16, 16), n(16)),
     ),
-    "local array": Launch(
-        "tiles.cu", "local_array", (2, 1, 1), (32, 1, 1), (floats(50), empty(50), n(50))
-    ),
+    "local array": Launch("tiles.cu", "local_array", (2, 1, 1), (32, 1, 1), (floats(50), empty(50), n(50))),
     "histogram": Launch(
         "order.cu",
         "histogram",
@@ -177,6 +177,31 @@ LAUNCHES = {
         (32, 1, 1),
         (floats(50, dtype="float64"), empty(50, dtype="float64"), n(50)),
     ),
+    "called functions": Launch(
+        "features.cu", "called", (2, 1, 1), (32, 1, 1), (floats(50), empty(50), n(50))
+    ),
+    "returned structures": Launch(
+        "features.cu", "structures", (2, 1, 1), (32, 1, 1), (floats(50), empty(50), n(50))
+    ),
+    "parameters by value": Launch(
+        "features.cu", "by_value", (2, 1, 1), (32, 1, 1), (floats(5, 7), empty(7, 5), SHAPE)
+    ),
+    "either space": Launch("features.cu", "either_space", ONE, (32, 1, 1), (floats(32), empty(32), n(5))),
+    "bytes": Launch(
+        "features.cu",
+        "bytes",
+        ONE,
+        (64, 1, 1),
+        (BYTES, np.zeros(50, np.uint8), np.zeros(50, np.int16), n(50)),
+    ),
+    "three dimensions": Launch(
+        "features.cu",
+        "three_d",
+        (2, 2, 3),
+        (3, 2, 2),
+        (floats(5, 4, 5), empty(5, 4, 5), n(5), n(4), n(5)),
+    ),
+    "switch": Launch("features.cu", "switched", (2, 1, 1), (32, 1, 1), (floats(50), empty(50), n(50))),
     "divergence": Launch("order.cu", "diverging", (2, 1, 1), (64, 1, 1), (floats(100), empty(100), n(100))),
 }
 

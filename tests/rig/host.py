@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import requests
 
-from tests.rig.node import node_modules
-from tests.rig.proxy import Do, Fault, Proxy, Seen
+from tests.rig.commits import MAIN, Commits
+from tests.rig.faults import Do, Fault, fault
+from tests.rig.proxy import Proxy, Seen
+from tests.rig.service import BOT, READER, STRANGER, WRITER, invite
 
-BOT, WRITER, READER, STRANGER = "nightfuzz-bot", "wanda", "rita", "sam"
+__all__ = ["BOT", "READER", "STRANGER", "WRITER", "Host", "host"]
 
-START_SECONDS = 30
+MARKER_KEY = "a long random text"
 
 
 @dataclass
 class Host:
-    """`api` is the proxy's address; `emulate` the service itself, for what a test does as somebody else."""
+    """`api` is the proxy's address; `emulate` the service itself, for what a test does as somebody else;
+    `folder` is for what it keeps in files."""
 
     proxy: Proxy
     emulate: str
     repository: str
     token: str
+    folder: Path
+
+    bot: ClassVar[str] = BOT
+    people: ClassVar[Mapping[str, str]] = {"writer": WRITER, "reader": READER, "stranger": STRANGER}
 
     @property
     def api(self) -> str:
@@ -48,33 +50,50 @@ class Host:
         """Requests that GitHub's description does not allow."""
         return self.proxy.state.invalid
 
+    @property
+    def faults(self) -> list[Fault]:
+        """Those that are still to come."""
+        return self.proxy.state.faults
+
     def fault(self, do: Do, nth: int = 0, method: str = "", path: str = "", times: int = 1) -> None:
         """Inject a fault: at the nth request from now, or at the first that is of a method and has this in
         its path."""
-        first = len(self.requests)
+        made = fault(do, after=len(self.requests), nth=nth, method=method, path=path, times=times)
+        self.faults.append(made)
 
-        def when(number: int, seen: str, where: str) -> bool:
-            if nth:
-                return number == first + nth
-            return method in ("", seen) and path in where
-
-        self.proxy.state.faults.append(Fault(do, when, times))
-
-    def reactions(self, comment: int | str) -> list[str]:
-        """What the bot has put on a comment."""
-        return self.proxy.state.reactions.get(("comment", str(comment)), [])
+    # What somebody else does
 
     def ask(self, method: str, path: str, who: str = WRITER, **body: Any) -> Any:
-        """A request of somebody else, past the proxy."""
+        """A request of somebody else, past the proxy; a path that begins with `/repos/` is as it stands,
+        another is the repository's."""
+        target = path if path.startswith("/repos/") else f"/repos/{self.repository}{path}"
         answer = requests.request(
             method,
-            f"{self.emulate}/repos/{self.repository}{path}",
+            f"{self.emulate}{target}",
             headers={"Authorization": f"token {who}-token"},
-            json=body or None,
+            json=body or ({} if method == "POST" else None),
             timeout=30,
         )
         assert answer.status_code < 400, (answer.status_code, answer.text)
         return answer.json() if answer.text else None
+
+    def archive(self) -> None:
+        """From now on the repository can only be read."""
+        self.ask("PATCH", "", "bot", archived=True)
+        self.proxy.state.lacking.archived.add(self.repository)
+
+    def rename(self, name: str) -> str:
+        """The repository gets another name, and its old one leads there; the new one, with the owner."""
+        about = self.ask("PATCH", "", "bot", name=name)
+        self.proxy.state.lacking.moved[self.repository] = (about["full_name"], about["id"])
+        self.repository = str(about["full_name"])
+        return self.repository
+
+    # What there is
+
+    def reactions(self, comment: int | str) -> list[str]:
+        """What the bot has put on a comment."""
+        return self.proxy.state.lacking.reactions.get(("comment", str(comment)), [])
 
     def issues(self) -> list[dict[str, Any]]:
         """Every issue, oldest first."""
@@ -84,6 +103,10 @@ class Host:
         """An issue's comments."""
         return self._all(f"/issues/{number}/comments?")
 
+    def annotations(self, check_run: int | str) -> list[dict[str, Any]]:
+        """A check run's."""
+        return self.proxy.state.lacking.annotations.get(str(check_run), [])
+
     def _all(self, path: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         page = 1
@@ -92,6 +115,64 @@ class Host:
             page += 1
         return found
 
+    # Commits and pull requests
+
+    @cached_property
+    def code(self) -> Commits:
+        """The repository's commits and those of its forks."""
+        return Commits(
+            self.folder / f"{self.repository.rpartition('/')[2]}.git",
+            self.repository,
+            lambda method, path, **body: self.ask(method, path, "bot", **body),
+        )
+
+    @property
+    def git(self) -> Path:
+        """A bare repository with the commits that the API tells of."""
+        return self.code.place
+
+    def commit(
+        self, files: Mapping[str, str | None], branch: str = MAIN, start: str = MAIN, fork: bool = False
+    ) -> str:
+        """Commit files (None: removed) to a branch, which begins at the head of another; the commit."""
+        ref = f"refs/forks/{STRANGER}/{branch}" if fork else f"refs/heads/{branch}"
+        have = self.code.find(ref)
+        sha = self.code.commit(files, have or self.code.find(f"refs/heads/{start}"))
+        self.code.set(ref, sha)
+        self.push(sha, branch, fork=fork, is_new=not have)
+        return sha
+
+    def push(self, sha: str, branch: str = MAIN, *, fork: bool = False, is_new: bool = False) -> None:
+        """Let the API know of a commit that is in the bare repository."""
+        self.code.give(sha)
+        where = self.repository
+        if fork:
+            where = self.fork
+            self.code.give(sha, where)
+        if is_new:
+            self.ask("POST", f"/repos/{where}/git/refs", "bot", ref=f"refs/heads/{branch}", sha=sha)
+        else:
+            self.ask("PATCH", f"/repos/{where}/git/refs/heads/{branch}", "bot", sha=sha, force=True)
+
+    @cached_property
+    def fork(self) -> str:
+        """The stranger's fork of the repository, in which the bot may write for the test's sake."""
+        name = str(self.ask("POST", "/forks", STRANGER)["full_name"])
+        self.ask("PUT", f"/repos/{name}/collaborators/{BOT}", STRANGER, permission="push")
+        return name
+
+    def pull(
+        self, files: Mapping[str, str | None], branch: str = "patch", *, title: str = "A patch", fork: bool = False
+    ) -> str:
+        """Open a pull request with one commit to main, from a branch here or from the fork; its number."""
+        sha = self.commit(files, branch, fork=fork)
+        head = f"{STRANGER}:{branch}" if fork else branch
+        made = self.ask(
+            "POST", "/pulls", STRANGER if fork else WRITER, title=title, head=head, base=MAIN, body=""
+        )
+        self.code.set(f"refs/pull/{made['number']}/head", sha)
+        return str(made["number"])
+
     def environment(self, out: Path) -> dict[str, str]:
         """What the command line takes its settings from."""
         return {
@@ -99,78 +180,20 @@ class Host:
             "NIGHTFUZZ_REPOSITORY": self.repository,
             "NIGHTFUZZ_API": self.api,
             "NIGHTFUZZ_TOKEN": self.token,
-            "NIGHTFUZZ_MARKER_KEY": "a long random text",
+            "NIGHTFUZZ_MARKER_KEY": MARKER_KEY,
             "NIGHTFUZZ_WRITE_PAUSE": "0",
             "NIGHTFUZZ_OUT": str(out),
         }
 
 
 @contextmanager
-def emulated(folder: Path, repositories: int) -> Iterator[str]:
-    """`emulate` with as many repositories `nightfuzz-bot/triage-<n>`; its address."""
-    seed = folder / "seed.yaml"
-    people = (BOT, WRITER, READER, STRANGER)
-    plain = {
-        "tokens": {f"{who}-token": {"login": who, "scopes": ["repo"]} for who in people}
-        # One a test: a token has so many requests an hour.
-        | {f"bot-token-{n}": {"login": BOT, "scopes": ["repo"]} for n in range(repositories)}
-        | {"bot-token": {"login": BOT, "scopes": ["repo"]}},
-        "github": {
-            "users": [{"login": who, "name": who, "email": f"{who}@example.invalid"} for who in people],
-            "repos": [
-                {"owner": BOT, "name": f"triage-{number}", "auto_init": True, "private": False}
-                for number in range(repositories)
-            ],
-        },
-    }
-    seed.write_text(json.dumps(plain))  # JSON is YAML
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    command = [
-        "node", str(node_modules() / "emulate/dist/index.js"), "start",
-        "--service", "github", "--port", str(port), "--seed", str(seed),
-    ]  # fmt: skip
-    log = (folder / "emulate.log").open("w")
-    process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    try:
-        url = f"http://localhost:{port}"
-        _wait(url, process)
-        for number in range(repositories):
-            root = f"{url}/repos/{BOT}/triage-{number}/collaborators"
-            for who, may in ((WRITER, "push"), (READER, "pull")):
-                requests.put(
-                    f"{root}/{who}",
-                    headers={"Authorization": "token bot-token"},
-                    json={"permission": may},
-                    timeout=30,
-                ).raise_for_status()
-        yield url
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        log.close()
-
-
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, "emulate has ended"
-        try:
-            if requests.get(f"{url}/user", headers={"Authorization": "token bot-token"}, timeout=2).ok:
-                return
-        except requests.ConnectionError:
-            time.sleep(0.1)
-    raise AssertionError("emulate does not answer")
-
-
-@contextmanager
-def host(emulate: str, repository: str) -> Iterator[Host]:
+def host(emulate: str, repository: str, folder: Path, port: int = 0) -> Iterator[Host]:
     """A proxy of its own before one of emulate's repositories."""
+    invite(emulate, repository)
     address = emulate.removeprefix("http://").split(":")
-    proxy = Proxy((address[0], int(address[1])))
+    proxy = Proxy((address[0], int(address[1])), port)
     try:
-        yield Host(proxy, emulate, repository, f"bot-token-{repository.rpartition('-')[2]}")
+        yield Host(proxy, emulate, repository, f"bot-token-{repository.rpartition('-')[2]}", folder)
     finally:
         proxy.shutdown()
         proxy.server_close()

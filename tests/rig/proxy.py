@@ -1,82 +1,36 @@
-"""What stands before `emulate`: what it lacks of GitHub, faults on demand, and a look at every request.
+"""What stands before `emulate`: faults on demand, a look at every request, and what `emulate` lacks.
 
-Added: reactions, GitHub's words for permissions, the limit on bodies. A fault is injected by a `Fault`, at
-the request that its `when` picks; what a fault does is what the real thing does on a bad day.
+Invariant: every request is written down with what its caller was shown, and checked against GitHub's own
+description, whatever then happens to it.
 """
 
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
 
+from tests.rig import faults
+from tests.rig.exchange import Reply, Request
+from tests.rig.faults import Do, Fault
+from tests.rig.lacking import Lacking
 from tests.rig.openapi import description
 
-LONGEST_BODY = 65_536
-CONTROL = "/_rig"
+CONTROL = "/_rig/"
+"""Paths of the rig's own, for a test in another process; they are neither written down nor checked."""
 
+PASSED_ON = ("authorization", "content-type", "accept")
+PASSED_BACK = ("link", "x-ratelimit-remaining", "x-ratelimit-limit", "x-ratelimit-reset", "location")
 
-class Do(StrEnum):
-    """What a fault does."""
-
-    FAIL_BEFORE = "502 and nothing was done"
-    FAIL_AFTER = "502 after it was done"
-    DROP_BEFORE = "the connection drops before it is done"
-    DROP_AFTER = "the connection drops after it was done"
-    SECONDARY = "403, a secondary limit"
-    TOO_MANY = "429"
-    TOO_MANY_WHEN = "429 with Retry-After"
-    INVALID = "422"
-    GONE = "410"
-    UNAUTHORIZED = "401"
-    FORBIDDEN = "403"
-    MISSING = "404"
-    SLOW = "slow"
-    GARBLED = "not JSON"
-    TRUNCATED = "half an answer"
-
-
-@dataclass
-class Fault:
-    """Happens `times` times, at requests that `when(number, method, path)` picks; numbers begin at 1."""
-
-    do: Do
-    when: Callable[[int, str, str], bool]
-    times: int = 1
-
-
-ANSWERS: dict[Do, tuple[int, dict[str, str], dict[str, str]]] = {
-    Do.FAIL_BEFORE: (502, {}, {"message": "Server Error"}),
-    Do.FAIL_AFTER: (502, {}, {"message": "Server Error"}),
-    Do.SECONDARY: (
-        403,
-        {"Retry-After": "1"},
-        {"message": "You have exceeded a secondary rate limit."},
-    ),
-    Do.TOO_MANY: (429, {}, {"message": "API rate limit exceeded"}),
-    Do.TOO_MANY_WHEN: (429, {"Retry-After": "1"}, {"message": "API rate limit exceeded"}),
-    Do.INVALID: (422, {}, {"message": "Validation Failed"}),
-    Do.GONE: (410, {}, {"message": "Issues are disabled for this repo"}),
-    Do.UNAUTHORIZED: (401, {}, {"message": "Bad credentials"}),
-    Do.FORBIDDEN: (
-        403,
-        {"X-Accepted-GitHub-Permissions": "issues=write"},
-        {"message": "Resource not accessible by personal access token"},
-    ),
-    Do.MISSING: (404, {}, {"message": "Not Found"}),
-}
-"""Status, headers and body of those that are an answer."""
-
-AFTER = frozenset({Do.FAIL_AFTER, Do.DROP_AFTER, Do.SLOW, Do.GARBLED, Do.TRUNCATED})
-"""What happens to the answer, so that the request was served."""
+FRACTION = re.compile(rb'("\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+(?=Z")')
+"""Of a second: GitHub tells whole ones."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +52,40 @@ class State:
     faults: list[Fault] = field(default_factory=list)
     requests: list[Seen] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)
-    reactions: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    lacking: Lacking = field(default_factory=Lacking)
     extra: list[Callable[[str, str, bytes], tuple[int, Any] | None]] = field(default_factory=list)
     """Answers that tests add; the first that is not None counts."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def arrived(self, request: Request) -> tuple[int, Do | None]:
+        """Write a request down; its place, and the fault that strikes it."""
+        with self.lock:
+            number = len(self.requests) + 1
+            struck = next(
+                (f for f in self.faults if f.times > 0 and f.when(number, request.method, request.path)), None
+            )
+            if struck is not None:
+                struck.times -= 1
+            self.invalid += description().problems(request.method, request.target, request.body)
+            self.requests.append(Seen(request.method, request.target, request.plain, 0))
+        return number - 1, struck.do if struck else None
+
+    def answered(self, place: int, status: int) -> None:
+        """Write down what the caller was shown."""
+        with self.lock:
+            seen = self.requests[place]
+            self.requests[place] = Seen(seen.method, seen.path, seen.body, status)
+
 
 class Proxy(ThreadingHTTPServer):
-    """Listens on a free port of localhost."""
+    """Listens on localhost; port 0 is a free one."""
 
     daemon_threads = True
 
-    def __init__(self, upstream: tuple[str, int]) -> None:
-        super().__init__(("localhost", 0), _Handler)
+    def __init__(self, upstream: tuple[str, int], port: int = 0) -> None:
+        super().__init__(("localhost", port), _Handler)
         self.state = State(upstream)
+        self.ids = itertools.count(1)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -119,10 +93,27 @@ class Proxy(ThreadingHTTPServer):
         """Its address."""
         return f"http://localhost:{self.server_address[1]}"
 
+    def forward(self, request: Request) -> Reply:
+        """What `emulate` answers, with our address for its own."""
+        connection = http.client.HTTPConnection(*self.state.upstream, timeout=30)
+        kept = {name: value for name, value in request.headers.items() if name.lower() in PASSED_ON}
+        connection.request(request.method, request.target, request.body or None, kept)
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        there = "{}:{}".format(*self.state.upstream)
+        here = self.url.removeprefix("http://")
+        headers = {k: v.replace(there, here) for k, v in response.getheaders() if k.lower() in PASSED_BACK}
+        return Reply(
+            response.status, FRACTION.sub(rb"\1", body.replace(there.encode(), here.encode())), headers
+        )
 
-REACTION = re.compile(r"/repos/[^/]+/[^/]+/issues/comments/(\d+)/reactions")
-PERMISSION = re.compile(r"/repos/[^/]+/[^/]+/collaborators/([^/]+)/permission")
-WORDS = {"push": "write", "pull": "read", "maintain": "write", "triage": "read"}
+    def served(self, request: Request) -> Reply:
+        """What GitHub would answer."""
+        for extra in self.state.extra:
+            if (made := extra(request.method, request.target, request.body)) is not None:
+                return Reply.of(*made)
+        return self.state.lacking.answer(request, self.forward, self.url)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -131,91 +122,38 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        state = self.server.state
-        path = urlsplit(self.path).path
-        with state.lock:
-            number = len(state.requests) + 1
-            fault = next(
-                (f for f in state.faults if f.times > 0 and f.when(number, self.command, path)), None
-            )
-            if fault is not None:
-                fault.times -= 1
-            state.invalid += description().problems(self.command, self.path, body)
-            seen = len(state.requests)
-            state.requests.append(Seen(self.command, self.path, _parsed(body), 0))
-        do = fault.do if fault else None
-        status = 0
-        if do is None or do in AFTER:
-            status, headers, answer = self._served(path, body)
-        if do is Do.SLOW:
-            time.sleep(0.3)
-        if do in ANSWERS:
-            status, headers, plain = ANSWERS[do]
-            answer = json.dumps(plain).encode()
-        if do in (Do.DROP_BEFORE, Do.DROP_AFTER):
-            self.close_connection = True
-            self.connection.close()
+        target = self.server.state.lacking.target(self.path)
+        request = Request(self.command, target, body, dict(self.headers.items()))
+        if self.path.startswith(CONTROL):
+            self._answer(control(self.server.state, request))
             return
+        place, do = self.server.state.arrived(request)
+        reply = self.server.served(request) if do is None or do in faults.AFTER else Reply(0)
+        if do is Do.SLOW:
+            time.sleep(faults.SLOW_SECONDS)
+        if do in faults.DROPS:
+            self.close_connection = True
+            return
+        if do in faults.ANSWERS:
+            status, headers, plain = faults.answer(do)
+            reply = Reply.of(status, plain, **headers)
         if do is Do.GARBLED:
-            answer = b"<html>"
-        with state.lock:
-            state.requests[seen] = Seen(self.command, self.path, _parsed(body), status)
-        self._answer(status, headers, answer, cut=do is Do.TRUNCATED)
+            reply = Reply(reply.status, b"<html>", reply.headers)
+        self.server.state.answered(place, reply.status)
+        self._answer(reply, cut=do is Do.TRUNCATED)
 
-    def _answer(self, status: int, headers: dict[str, str], answer: bytes, *, cut: bool) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
+    def _answer(self, reply: Reply, *, cut: bool = False) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
             self.send_header(name, value)
-        if status != 204:
+        self.send_header("X-GitHub-Request-Id", f"RIG:{next(self.server.ids):08X}")
+        if reply.status != 204:
             self.send_header("Content-Type", "application/json; charset=utf-8")
-        self.send_header("Content-Length", str(len(answer)))
+            self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
-        self.wfile.write(answer[: len(answer) // 2] if cut else answer)
+        self.wfile.write(reply.body[: len(reply.body) // 2] if cut else reply.body)
         if cut:
             self.close_connection = True
-
-    def _served(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """What GitHub would answer."""
-        state = self.server.state
-        for extra in state.extra:
-            if (made := extra(self.command, self.path, body)) is not None:
-                return made[0], {}, json.dumps(made[1]).encode()
-        if found := REACTION.fullmatch(path):
-            content = str((_parsed(body) or {}).get("content"))
-            with state.lock:
-                kept = state.reactions.setdefault(("comment", found[1]), [])
-                is_new = content not in kept
-                kept += [content] if is_new else []
-            return 201 if is_new else 200, {}, json.dumps({"id": 1, "content": content}).encode()
-        plain = _parsed(body)
-        if isinstance(plain, dict) and len(str(plain.get("body") or "")) > LONGEST_BODY:
-            said = {"message": "Validation Failed", "errors": [{"message": "body is too long"}]}
-            return 422, {}, json.dumps(said).encode()
-        status, headers, answer = self._forwarded(body)
-        if PERMISSION.fullmatch(path) and status == 200:
-            told = json.loads(answer)
-            told["permission"] = WORDS.get(told["permission"], told["permission"])
-            answer = json.dumps(told).encode()
-        return status, headers, answer
-
-    def _forwarded(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(*self.server.state.upstream, timeout=30)
-        kept = {
-            k: v for k, v in self.headers.items() if k.lower() in ("authorization", "content-type", "accept")
-        }
-        connection.request(self.command, self.path, body or None, kept)
-        response = connection.getresponse()
-        answer = response.read()
-        connection.close()
-        host = f"{self.server.state.upstream[0]}:{self.server.state.upstream[1]}".encode()
-        here = self.server.url.removeprefix("http://").encode()
-        wanted = ("link", "x-ratelimit-remaining", "x-ratelimit-limit", "x-ratelimit-reset", "location")
-        headers = {
-            k: v.replace(host.decode(), here.decode())
-            for k, v in response.getheaders()
-            if k.lower() in wanted
-        }
-        return response.status, headers, answer.replace(host, here)
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _handle
 
@@ -223,8 +161,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Quiet: `State.requests` has it."""
 
 
-def _parsed(body: bytes) -> Any:
-    try:
-        return json.loads(body) if body else None
-    except ValueError:
-        return None
+def control(state: State, request: Request) -> Reply:
+    """Faults and the log, for a test in another process: POST /_rig/faults with what `faults.fault` takes (`do`
+    by its name; `nth` counts from now), DELETE /_rig/faults, GET /_rig/log, GET /_rig/invalid."""
+    match request.method, request.path.removeprefix(CONTROL):
+        case "POST", "faults":
+            given = dict(request.plain)
+            do = Do[given.pop("do")]
+            state.faults.append(faults.fault(do, after=len(state.requests), **given))
+            return Reply.of(201, {})
+        case "DELETE", "faults":
+            state.faults.clear()
+            return Reply(204)
+        case "GET", "log":
+            return Reply.of(200, [asdict(one) for one in state.requests])
+        case "GET", "invalid":
+            return Reply.of(200, state.invalid)
+    return Reply.of(404, {"message": "Not Found"})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.rig.host import BOT, Host, emulated, host
+from tests.rig.host import Host, host
+from tests.rig.service import BOT, emulated
 
 REPOSITORIES = 200
 """As many tests may have one."""
@@ -21,9 +23,10 @@ def emulate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Ite
 
 
 @pytest.fixture
-def github_host(emulate: tuple[str, Iterator[int]]) -> Iterator[Host]:
-    """A GitHub whose every request must be one that GitHub's own description allows."""
+def github_host(emulate: tuple[str, Iterator[int]], tmp_path: Path) -> Iterator[Host]:
+    """A GitHub whose every request must be one that GitHub's own description allows; a test that sends another
+    on purpose empties `invalid`."""
     url, numbers = emulate
-    with host(url, f"{BOT}/triage-{next(numbers)}") as one:
+    with host(url, f"{BOT}/triage-{next(numbers)}", tmp_path / "rig") as one:
         yield one
         assert one.invalid == []
