@@ -95,16 +95,16 @@ def issue(
     longest: int = LONGEST_BODY,
 ) -> Text:
     """The issue of the triage repository; with `upstream` it shows how to approve the finding for there."""
-    asked: dict[str, object] = {"approval": "", "preview": "", "test": facts.suite_test(finding)}
+    asked: dict[str, object] = {"approval": "", "preview": "", "test": facts.suite_test(finding, hosts)}
     if upstream:
         preview = _preview(finding, upstream, hosts)
         asked |= {
-            "approval": _hash_of(finding, upstream, preview),
+            "approval": approval_hash(finding, upstream),
             "preview": f"{preview.title}\n\n{preview.body.strip()}",
             "preview_fence": fence(preview.body),
         }
     body = _fitted(finding, Form.TRIAGE, asked, hosts, longest)
-    return Text(title(finding, hosts), body, facts.labels(finding))
+    return Text(title(finding, hosts), body, facts.labels(finding, hosts))
 
 
 def upstream(
@@ -123,24 +123,22 @@ def upstream(
             "words": prose(person.words, hosts, longest=2_000),
             "at": prose(person.at, hosts, longest=10),
         }
-    labels = (*facts.labels(finding), LABELS["fuzzer"])
+    labels = (*facts.labels(finding, hosts), LABELS["fuzzer"])
     return Text(title(finding, hosts), _fitted(finding, form, asked, hosts, longest), labels)
 
 
-def approval_hash(finding: Finding, form: Form, hosts: Sequence[str] = ()) -> str:
+def approval_hash(finding: Finding, form: Form) -> str:
     """What a person approves: twelve hex digits over the reproducer and the text that will be filed. Only
-    what does not change from night to night is in that text, so that an approval outlives a retest."""
-    return _hash_of(finding, form, _preview(finding, form, hosts))
+    what does not change from night to night, or from machine to machine, is in that text, so that an
+    approval outlives a retest."""
+    text = _preview(finding, form, ())
+    whole = f"{form}\n{finding.script}\n{text.title}\n{text.body}"
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def _preview(finding: Finding, form: Form, hosts: Sequence[str]) -> Text:
     """The upstream's issue without the person's word: what is read before it is approved."""
     return upstream(finding, form, person=None, hosts=hosts)
-
-
-def _hash_of(finding: Finding, form: Form, text: Text) -> str:
-    whole = f"{form}\n{finding.script}\n{text.title}\n{text.body}"
-    return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 def comment(what: Transition, finding: Finding, told: Mapping[str, str], hosts: Sequence[str] = ()) -> str:

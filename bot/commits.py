@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 COMPARE = {
     "torch": "https://github.com/pytorch/pytorch/compare/{}...{}",
     "mindspore": "https://gitee.com/mindspore/mindspore/compare/{}...{}",
@@ -20,3 +22,9 @@ def is_of_branch(framework: str, build: str) -> bool:
     """Whether a build's commit is not one of main: torch's nightlies have a branch of their own, with a
     commit a night whose subject names main's."""
     return framework == "torch" and ".dev" in build
+
+
+def is_compare_link(framework: str, link: str) -> bool:
+    """Whether a link is one that `compare_link` makes."""
+    form = re.escape(COMPARE.get(framework, "")).replace(r"\{\}", "[0-9a-f]{7,40}")
+    return bool(form) and re.fullmatch(form, link) is not None

@@ -16,7 +16,7 @@ SECRETS = (
     re.compile(r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"),
     re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|glpat-[\w-]{16,})"),
     re.compile(r"\bAKIA[0-9A-Z]{16}\b"),
-    re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
+    re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
     re.compile(r"(?<=://)[^\s/@:]+:[^\s/@]+(?=@)"),
     re.compile(r"(?i)(?<=bearer )[\w.~+/=-]{8,}"),
     re.compile(r"(?i)(?<=basic )[\w+/]{8,}={0,2}(?![\w+/])"),
@@ -31,7 +31,7 @@ SECRETS = (
 authorization headers, assignments."""
 
 PATHS = (
-    (re.compile(r"/(?:[\w.+@~-]+/)*(?:site|dist)-packages/"), ".../"),
+    (re.compile(r"(?<![\w.+@~-])(?:/[\w.+@~-]+)*/(?:site|dist)-packages/"), ".../"),
     (re.compile(r"/(?:home|Users)/[\w.+@~-]+"), "~"),
     (re.compile(r"/(?:root)(?=/)"), "~"),
     (
@@ -41,7 +41,8 @@ PATHS = (
         ".../",
     ),
 )
-"""Where things are on this machine -> what a reader needs of it."""
+"""Where things are on this machine -> what a reader needs of it. A path is begun only where none is under way,
+or a long one of somebody who means harm takes hours."""
 
 CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
@@ -99,7 +100,7 @@ def defang(text: str, hosts: Iterable[str] = ()) -> str:
 def inline(text: str, hosts: Iterable[str] = (), longest: int = 200) -> str:
     """One defanged line for a title or a table cell: no line breaks, no backticks, no cell borders."""
     if len(text) > HEAD:
-        text = text[:HEAD].rsplit(maxsplit=1)[0]
+        text = "".join(text[:HEAD].rsplit(maxsplit=1)[:1])
     line = " ".join(defang(text, hosts).replace("`", "'").replace("|", "¦").split())
     return line if len(line) <= longest else line[: longest - 1] + "…"
 

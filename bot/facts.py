@@ -195,7 +195,7 @@ def workaround(finding: Finding) -> str:
     return next((WORKAROUNDS[part] for part in finding.culprits if part in WORKAROUNDS), "")
 
 
-def labels(finding: Finding) -> tuple[str, ...]:
+def labels(finding: Finding, hosts: Sequence[str] = ()) -> tuple[str, ...]:
     """The labels of a triage issue: what kind of failure, where."""
     named = [
         LABELS["kind"].format(finding.suspect.kind),
@@ -203,7 +203,7 @@ def labels(finding: Finding) -> tuple[str, ...]:
     ]
     if finding.label:
         named.append(finding.label)
-    return tuple(inline(name, longest=50) for name in named)
+    return tuple(inline(name, hosts, longest=50) for name in named)
 
 
 def address(text: str) -> str:
@@ -223,7 +223,7 @@ def log(finding: Finding) -> str:
     return "\n\n".join(part for part in (said, trace) if part)
 
 
-def suite_test(finding: Finding) -> str:
+def suite_test(finding: Finding, hosts: Sequence[str] = ()) -> str:
     """The reproducer as a method of a test class in the framework's own suite; empty where indenting it would
     change what it does."""
     if finding.suspect.build.framework != "torch" or finding.suspect.kind in (Kind.CRASH, Kind.HANG):
@@ -239,7 +239,7 @@ def suite_test(finding: Finding) -> str:
     if spread or not kept:
         return ""
     words = [*finding.operators[:3], *finding.dtypes[:1], str(finding.suspect.kind)]
-    name = "_".join(re.sub(r"\W+", "_", word).strip("_")[:20] for word in words)
+    name = "_".join(re.sub(r"\W+", "_", inline(word, hosts)).strip("_")[:20] for word in words)
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n")
     return f"def test_{name}(self):\n{textwrap.indent(body, '    ')}"
 

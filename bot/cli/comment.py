@@ -21,9 +21,9 @@ from fuzzers.records import encode
 
 def comment(
     event: Annotated[Path, typer.Option("--event", help="The webhook's payload (GITHUB_EVENT_PATH).")],
-    order: Annotated[
-        Path | None, typer.Option("--order", help="Where to write what later jobs have to do.")
-    ] = None,
+    order: Annotated[Path, typer.Option("--order", help="Where to write what later jobs have to do.")] = Path(
+        "order.json"
+    ),
     github_output: Annotated[
         Path | None, typer.Option("--github-output", help="File to add the workflow's outputs to.")
     ] = None,
@@ -52,8 +52,6 @@ def comment(
         gate = Gate(here, pulls, store, settings, sealed(settings, here))
         handled = gate.handle(payload)
     if handled.order is not None:
-        if order is None:
-            raise UserMistake("the command asks for work: say with --order where to write it down")
         write_order(order, handled.order)
     if outputs is not None:
         with outputs.open("a", encoding="utf-8") as file:

@@ -324,8 +324,7 @@ def _approve(asked: Asked) -> _Answer:
         raise Refusal(f"it is upstream already: {record.url}")
     if finding.state != "open":
         raise Refusal(f"the finding is {finding.state}: only an open one goes upstream")
-    hosts = ()
-    now = bodies.approval_hash(finding, bodies.Form(settings.upstream_form), hosts)
+    now = bodies.approval_hash(finding, bodies.Form(settings.upstream_form))
     if asked.command.text != now:
         raise Refusal(f"the text is `{now}` now: read it again, and approve that")
     approved = replace(

@@ -55,6 +55,11 @@ def replies(tracker: Tracker, seal: Seal, issue: str, since: str = "") -> list[S
     return found
 
 
-def finish(tracker: Tracker, seal: Seal, reply: str, comment: str, said: str) -> None:
-    """The last word on a command."""
-    tracker.edit_comment(reply, text(seal, comment, Stage.DONE, said))
+def finish(tracker: Tracker, seal: Seal, issue: str, comment: str, said: str) -> bool:
+    """The last word on a command, in the reply to its comment; False when it was cancelled, or the reply has
+    gone."""
+    for standing in replies(tracker, seal, issue):
+        if standing.comment == comment and standing.stage != Stage.CANCELLED:
+            tracker.edit_comment(standing.reply.ident, text(seal, comment, Stage.DONE, said))
+            return True
+    return False

@@ -105,7 +105,7 @@ class Tier:
 
     def _waits(self, finding: Finding, record: Published) -> str:
         """Why what a person has approved cannot go out now; empty when it can."""
-        if record.approved != bodies.approval_hash(finding, self.form, self.hosts):
+        if record.approved != bodies.approval_hash(finding, self.form):
             return "the text has changed since it was approved: the issue shows the new hash"
         if wanted(finding).state is IssueState.CLOSED:
             return f"it is {finding.state}"
