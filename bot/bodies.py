@@ -43,6 +43,9 @@ LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """The name of an account; a slash would make a team of it."""
 
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T|$)")
+
+
 class TooLongError(ValueError):
     """The reproducer alone is longer than an issue may be."""
 
@@ -121,7 +124,7 @@ def upstream(
         asked["person"] = {
             "login": _mention(person.login, hosts),
             "words": prose(person.words, hosts, longest=2_000),
-            "at": prose(person.at, hosts, longest=10),
+            "at": _day(person.at, hosts),
         }
     labels = (*facts.labels(finding, hosts), LABELS["fuzzer"])
     return Text(title(finding, hosts), _fitted(finding, form, asked, hosts, longest), labels)
@@ -170,6 +173,12 @@ def new_issue_link(repository: str, text: Text) -> str:
 def _mention(login: str, hosts: Sequence[str]) -> str:
     """The one mention that is meant: of the person who stands for a finding."""
     return f"@{login}" if LOGIN.fullmatch(login) else prose(login, hosts)
+
+
+def _day(at: str, hosts: Sequence[str]) -> str:
+    """The day of a time; a text that is none is shown whole, for a piece of a secret looks like none."""
+    day = DAY.match(at)
+    return day.group() if day else prose(at, hosts)
 
 
 def title(finding: Finding, hosts: Sequence[str] = ()) -> str:

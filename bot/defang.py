@@ -41,8 +41,8 @@ PATHS = (
         ".../",
     ),
 )
-"""Where things are on this machine -> what a reader needs of it. A path is begun only where none is under way,
-or a long one of somebody who means harm takes hours."""
+"""Where things are on this machine -> what a reader needs of it. A path is begun only where none is under
+way, or a long one of somebody who means harm takes hours."""
 
 CONTROL = re.compile(
     r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"

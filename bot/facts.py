@@ -150,15 +150,14 @@ def _where(finding: Finding, hosts: Sequence[str]) -> str:
     """The stage, the last backend that is right, and how shapes were compiled."""
     if finding.stage == "unknown":
         return "not known, see the ablation"
-    parts = [prose(finding.stage, hosts)]
+    label = f" ({code(finding.label, hosts)})" if finding.label else ""
     right = [rung for rung in LADDER if finding.rungs.get(rung) == Ending.OK]
-    if right:
-        parts.append(f'right with `backend="{right[-1]}"`')
-    if DYNAMIC.search(finding.script):
-        parts.append("dynamic shapes")
-    if finding.label:
-        parts.append(code(finding.label, hosts))
-    return ", ".join(parts)
+    parts = [
+        f"{prose(finding.stage, hosts)}{label}",
+        f'right with `backend="{right[-1]}"`' if right else "",
+        "dynamic shapes" if DYNAMIC.search(finding.script) else "",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _found_by(finding: Finding, hosts: Sequence[str]) -> str:

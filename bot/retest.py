@@ -54,11 +54,15 @@ def retest(
     build: Build,
     fresh: Fresh,
     tell: Callable[[Retested], None] = lambda one: None,
+    only: str = "",
 ) -> list[Retested]:
-    """Retest the findings of `build`'s framework, open and gone, in order of their signatures, then settle
-    their states. A failure of the machinery is `cannot-run` with its reason, and the rest goes on."""
+    """Retest the findings of `build`'s framework, open and gone, in order of their signatures (or the one
+    that goes by the name `only`), then settle their states. A failure of the machinery is `cannot-run` with
+    its reason, and the rest goes on."""
     done = []
     for finding in list(_of(store, build.framework)):
+        if only and only not in (finding.signature, *finding.aliases):
+            continue
         found = one(finding, store.script(finding), fresh)
         _remember(store, build, found)
         tell(found)

@@ -132,8 +132,8 @@ class Session:
         left = len(self.store.pending())
         return Outcome(self.build, records, result, waiting=left, issues=issues)
 
-    def retest(self) -> list[Retested]:
-        """Every open finding on the build."""
+    def retest(self, only: str = "") -> list[Retested]:
+        """Every finding on the build, or the one that goes by this name."""
         if not any(True for _ in self.store.findings()):
             return []
         with self.workshop() as folder:
@@ -143,7 +143,7 @@ class Session:
             except MachineryFailure as failure:
                 self.voice.say(f"nothing compiles on {self.build.name}: {failure}")
             runner = fresh_runner(self.build, self.settings.workers, folder)
-            return retest(self.store, self.build, runner, self._tell_retested)
+            return retest(self.store, self.build, runner, self._tell_retested, only)
 
     def record(self, command: str, document: Json) -> None:
         """Keep what a command came to: one file a run."""

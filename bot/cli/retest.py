@@ -31,6 +31,7 @@ def retest(
     cache_gib: options.CacheGib = None,
     interpreter: options.Interpreter = None,
     workers: options.Workers = None,
+    only: Annotated[str, typer.Option("--only", help="Signature of the one finding to retest.")] = "",
     accept: Annotated[
         bool,
         typer.Option(
@@ -50,7 +51,7 @@ def retest(
         return _accept(settings, json)
     with options.screen() as screen:
         session = Session(settings, screen)
-        done = session.retest()
+        done = session.retest(only)
     why = held(session.store, session.build.framework)
     document: Json = {
         "build": encode(session.build),

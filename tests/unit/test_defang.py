@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 
+import cmarkgfm
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.defang import ZERO_WIDTH, cut, defang, fence, inline, redact
+from bot.defang import HEAD, ZERO_WIDTH, code, cut, defang, fence, inline, prose, redact
 
 ACTS = (
     re.compile(r"@[A-Za-z0-9]"),
@@ -96,6 +98,26 @@ def test_host_names_are_gone() -> None:
 def test_a_line_stays_a_line() -> None:
     assert inline("a | b\n`c`") == "a ¦ b 'c'"
     assert len(inline("x" * 500)) == 200
+
+
+@pytest.mark.parametrize("size", [1, HEAD, 3 * HEAD])
+def test_a_line_of_any_length_is_cut_and_never_to_a_piece_of_a_secret(size: int) -> None:
+    assert inline(" " * size) == ""
+    for before in range(HEAD - 60, HEAD):
+        assert "a1B2" not in inline("." * before + " ghp_" + "a1B2" * 9, longest=2 * HEAD)
+
+
+@given(st.text(alphabet=st.sampled_from("\\*_[]<>&~$!#+=-1.)(ab `|\n:;@"), max_size=40))
+def test_markdown_shows_prose_as_the_line_that_it_is(text: str) -> None:
+    page = cmarkgfm.github_flavored_markdown_to_html(prose(text)).strip()
+    assert html.unescape(page.removeprefix("<p>").removesuffix("</p>")) == inline(text)
+
+
+@given(st.text(alphabet=st.sampled_from("\\*_[]<>&`|ab "), max_size=40))
+def test_markdown_shows_code_as_the_line_that_it_is(text: str) -> None:
+    page = cmarkgfm.github_flavored_markdown_to_html(code(text)).strip()
+    shown = html.unescape(page.removeprefix("<p><code>").removesuffix("</code></p>"))
+    assert shown == inline(text)
 
 
 @given(st.text(max_size=400), st.integers(60, 300))
