@@ -8,6 +8,7 @@ which legality finds. It is shared by the size mutations and by shrinking.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count, islice
 
 from fuzzers.flowmut.program import Attr, Input, Node, Program, View
 
@@ -45,43 +46,81 @@ def _resize_node(node: Node, rename: Renaming) -> Node:
     return replace(node, attrs=tuple((k, renamed(v) if k in SIZE_ATTRIBUTES else v) for k, v in node.attrs))
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """A view, and the dimensions that it is taken of and gives: which they are; of the first, their sizes."""
+
+    view: View
+    dims: tuple[int, ...]
+    sizes: tuple[int, ...]
+    after: tuple[int, ...]
+
+
 def resize_input(given: Input, rename: Renaming) -> Input:
     """The input with its seen sizes renamed and its storage adapted."""
-    seen = list(given.shape)
-    origin: list[int | None] = list(range(len(seen)))
-    storage = list(given.shape)
-    fixed: set[int] = set()
+    rank = len(given.shape)
+    steps, dims, sizes = _walk(given)
+    wanted = {dim: rename(size) for dim, size in zip(dims, sizes, strict=True)}
     views: list[View] = []
+    for step in reversed(steps):  # what comes out is given; what must go in follows
+        match step.view.op:
+            case "expand":
+                views.append(_expanded(step, wanted, rank))
+            case "slice":
+                views.append(_sliced(step, wanted))
+            case _:
+                views.append(step.view)
+    shape = tuple(wanted[dim] for dim in range(rank))
+    return _refit(replace(given, shape=shape, views=tuple(reversed(views))), given, rename)
+
+
+def _walk(given: Input) -> tuple[list[_Seen], list[int], list[int]]:
+    """The views; the dimensions that are seen in the end, and their sizes. A dimension keeps its number
+    through all views; those that an expand puts in front get new ones."""
+    dims, sizes = list(range(len(given.shape))), list(given.shape)
+    numbers = count(len(dims))
+    steps = []
     for view in given.views:
+        before, were = tuple(dims), tuple(sizes)
         if view.op == "permute":
-            seen, origin = [seen[a] for a in view.args], [origin[a] for a in view.args]
-            views.append(view)
+            dims, sizes = [dims[a] for a in view.args], [sizes[a] for a in view.args]
         elif view.op == "expand":
-            lead = len(view.args) - len(seen)
-            seen, origin = [1] * lead + seen, [*(None for _ in range(lead)), *origin]
-            grown = [have if want == -1 else want for have, want in zip(seen, view.args, strict=True)]
-            fixed.update(o for o, a, b in zip(origin, seen, grown, strict=True) if a != b and o is not None)
-            args = tuple(
-                -1 if a == b and o is not None else rename(b)
-                for o, a, b in zip(origin, seen, grown, strict=True)
-            )
-            views.append(View("expand", args))
-            seen = grown
+            lead = len(view.args) - len(sizes)
+            dims, sizes = [*islice(numbers, lead), *dims], [1] * lead + sizes
+            sizes = [have if want == -1 else want for have, want in zip(sizes, view.args, strict=True)]
         else:
-            dim, start, stop, step = view.args
-            stop = min(stop, seen[dim])
-            kept = len(range(start, stop, step))
-            wanted = rename(kept)
-            end = start + max(wanted - 1, 0) * step + min(wanted, 1)
-            slack = seen[dim] - stop
-            place = origin[dim]
-            if place is not None:
-                storage[place] = end + slack if wanted != kept else storage[place]
-                fixed.add(place)
-            views.append(View("slice", (dim, start, end, step)) if wanted != kept else view)
-            seen[dim] = kept
-    shape = tuple(size if k in fixed else rename(size) for k, size in enumerate(storage))
-    return _refit(replace(given, shape=shape, views=tuple(views)), given, rename)
+            dim, start, stop, stride = view.args
+            sizes[dim] = len(range(start, min(stop, sizes[dim]), stride))
+        steps.append(_Seen(view, before, were, tuple(dims)))
+    return steps, dims, sizes
+
+
+def _expanded(step: _Seen, wanted: dict[int, int], rank: int) -> View:
+    """The expand that gives the sizes wanted after it; `wanted` is what must go in from then on."""
+    had = dict(zip(step.dims, step.sizes, strict=True))
+    args = []
+    for dim, want in zip(step.after, step.view.args, strict=True):
+        if dim in had and want in (-1, had[dim]):
+            args.append(-1 if dim < rank else wanted[dim])
+        else:
+            args.append(wanted[dim])
+            wanted[dim] = had.get(dim, 1)
+    return View("expand", tuple(args))
+
+
+def _sliced(step: _Seen, wanted: dict[int, int]) -> View:
+    """The slice that gives the size wanted after it, strided and offset as before."""
+    dim, start, stop, stride = step.view.args
+    size, place = step.sizes[dim], step.dims[dim]
+    stop = min(stop, size)
+    kept = len(range(start, stop, stride))
+    want = wanted[place]
+    if want == kept:
+        wanted[place] = size
+        return step.view
+    end = start + max(want - 1, 0) * stride + min(want, 1)
+    wanted[place] = end + size - stop
+    return View("slice", (dim, start, end, stride))
 
 
 def _refit(made: Input, given: Input, rename: Renaming) -> Input:

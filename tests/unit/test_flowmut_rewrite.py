@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fuzzers.flowmut import rewrite
@@ -167,6 +167,10 @@ def test_a_fill_fits_the_recorded_values(dtype: str, profile: Profile, fill: str
         assert (made.low, made.high) == (profile.low, profile.high + 1)
 
 
+SLICED_TWICE = Input("x0", (3,), "float32", views=(View("slice", (0, 0, 3, 1)), View("slice", (0, 0, 3, 2))))
+
+
+@example(SLICED_TWICE, 2, 8)
 @given(viewed_inputs(), st.integers(2, 5), st.sampled_from((0, 1, 2, 8, 17)))
 def test_renaming_a_size_renames_it_in_what_the_program_sees(tensor: Input, old: int, new: int) -> None:
     program = Program((tensor,), (Node("t0", "neg", ("x0",)),), ("t0",))
