@@ -15,7 +15,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml .ci/constraints.txt
 	rm -f $@
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[torch,dev]'
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[torch,dirigo,dev]'
 	touch $@
 
 # 1 means "new findings", which is what a campaign is for; 4 that some suspects are left for `nightfuzz triage`.

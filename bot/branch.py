@@ -96,7 +96,6 @@ class Branch:
         """What git may know: nothing of this machine's settings, and the token for this host alone."""
         settings = {
             "core.hooksPath": os.devnull,
-            "core.autocrlf": "false",
             "gc.auto": "0",
             "user.name": "nightfuzz",
             "user.email": "nightfuzz@localhost",
@@ -139,15 +138,16 @@ class Branch:
     def _commit(self, git: Git, store: Store, tip: str, message: str) -> str:
         """A commit of the store after `tip`; empty when it would be the same as that."""
         paths = [path for path in _paths(store.root) if KEPT.fullmatch(path)]
-        listed = "\0".join(paths)
-        git(
-            "--work-tree",
-            str(store.root.resolve()),
-            "add",
-            "--pathspec-from-file=-",
-            "--pathspec-file-nul",
-            text=listed,
-        )
+        large = [path for path in paths if (store.root / path).stat().st_size > LARGEST_FILE]
+        if large:
+            raise MachineryFailure(
+                f"{large[0]} is larger than {LARGEST_FILE // 2**20} MiB: nobody would read it from the branch"
+            )
+        # Not by `git add`: it would obey a .gitignore or .gitattributes that has come to lie in the store.
+        asked = "".join(f"{store.root.resolve() / path}\n" for path in paths)
+        blobs = git("hash-object", "-w", "--no-filters", "--stdin-paths", text=asked).split()
+        entries = (f"{PLAIN} {blob}\t{path}\0" for blob, path in zip(blobs, paths, strict=True))
+        git("update-index", "-z", "--index-info", text="".join(entries))
         tree = git("write-tree").strip()
         if tip and git("rev-parse", f"{tip}^{{tree}}").strip() == tree:
             return ""

@@ -10,12 +10,13 @@ verdicts here, never from what a shard says they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from bot import artifact, classify, history, scrubbed
+from bot import artifact, classify, history, scrubbed, wire
 from bot.artifact import Artifact
 from bot.confine import private_folder
 from bot.files import utc_now
@@ -34,8 +35,14 @@ MOST_SUSPECTS = 2_000
 MOST_TAKEN = 32 * 2**20
 """Characters of new records of one shard: the branch holds `bot.branch.LARGEST_STORE`, for good."""
 
+LARGEST_RECORD = 2**20
+"""Characters of one record: well below `bot.branch.LARGEST_FILE`, above which nothing can be pushed."""
+
 MOST_REFUSALS = 100
 """Lines about one shard; of more there is only a last one that says so."""
+
+WORD = re.compile(r"[\w.+-]{0,80}", re.ASCII)
+"""A version, a variant, a commit."""
 
 OURS = ("decision", "gone", "regressed")
 """Keys of a finding's detail that people or we write."""
@@ -114,6 +121,11 @@ class Claim:
                 self._refuse(f"it speaks of {len(told)} builds: nothing about a build is taken")
             return None
         (build,) = told
+        if not all(
+            WORD.fullmatch(part) for part in (build.version, build.variant, build.git_sha, build.python)
+        ):
+            self._refuse("what it calls its build is no name of one")
+            return None
         planned = (self.shard.framework, self.shard.variant, self.shard.build)
         first = self.taken.pinned.setdefault(planned, build)
         if first != build:
@@ -152,8 +164,8 @@ class Claim:
         framework, _, version = str(verdict.get("build", "")).partition(" ")
         if framework != self.shard.framework or not self._is_planned(f"{framework} {version}"):
             return None
-        told = (str(verdict.get(key, "")) for key in ("variant", "git_sha"))
-        return Build(framework, version, *told, "", str(verdict.get("python", "")))
+        variant, git_sha, python = (str(verdict.get(key, "")) for key in ("variant", "git_sha", "python"))
+        return Build(framework, version, variant, git_sha, "", python)
 
     # Suspects
 
@@ -170,8 +182,9 @@ class Claim:
 
     def _fits(self, record: object) -> bool:
         """Whether there is room for a record; takes the room."""
-        self.left -= len(repr(record))
-        return self.left >= 0
+        size = len(wire.text(record))
+        self.left -= size
+        return size <= LARGEST_RECORD and self.left >= 0
 
     def _suspects(self) -> None:
         new = 0
@@ -181,7 +194,7 @@ class Claim:
             if why := self._is_foreign(suspect) or scrubbed.flaw(suspect):
                 self._refuse(f"suspect {suspect.id}: {why}")
             elif new == MOST_SUSPECTS or not self._fits(suspect):
-                self._refuse(f"suspect {suspect.id}: there are too many new ones")
+                self._refuse(f"suspect {suspect.id}: there is no room for it")
             else:
                 new += 1
                 found = replace(suspect, found_at=scrubbed.moment(suspect.found_at, self.now))
@@ -213,7 +226,7 @@ class Claim:
             elif why := self._is_unfounded(claimed) or scrubbed.flaw(claimed):
                 self._refuse(f"finding {claimed.signature}: {why}")
             elif new == MOST_FINDINGS or not self._fits(claimed):
-                self._refuse(f"finding {claimed.signature}: there are too many new ones")
+                self._refuse(f"finding {claimed.signature}: there is no room for it")
             else:
                 new += 1
                 self._found(claimed)
@@ -241,10 +254,9 @@ class Claim:
             since=scrubbed.standing(claimed),
             detail={key: value for key, value in claimed.detail.items() if key not in OURS},
         )
-        told = self.claimed.evidence.get(claimed.signature, {})
+        told = scrubbed.plain_redacted(self.claimed.evidence.get(claimed.signature, {}))
         evidence = {key: value for key, value in told.items() if key not in (EDITS, JOINED)}
-        fits = self._fits(evidence)
-        self.store.put_finding(scrubbed.redacted(plain), scrubbed.plain_redacted(evidence) if fits else {})
+        self.store.put_finding(scrubbed.redacted(plain), evidence if self._fits(evidence) else {})
         self.taken.findings += 1
 
     def _heard(self, known: Finding, claimed: Finding) -> None:

@@ -9,10 +9,11 @@ once in the store is read every night, so one broken record would end every nigh
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, NotRequired, TypedDict, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -45,18 +46,21 @@ SPARED = frozenset({"script", "program", "signature"})
 TIME = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\dZ", re.ASCII)
 
 
-class _Difference(TypedDict):
-    detail: NotRequired[dict[str, Any] | None]
+@dataclass(frozen=True)
+class _Difference:
+    detail: Json | None = None
 
 
-class _Variant(TypedDict):
+@dataclass(frozen=True)
+class _Variant:
     suspect: str
-    script: NotRequired[str]
-    operators: NotRequired[list[str]]
+    script: str = ""
+    operators: tuple[str, ...] = ()
 
 
-class _Actual(TypedDict):
-    frames: NotRequired[list[str]]
+@dataclass(frozen=True)
+class _Actual:
+    frames: tuple[str, ...] = ()
 
 
 SHAPES: dict[str, TypeAdapter[Any]] = {
@@ -87,7 +91,7 @@ def flaw(record: Suspect | Finding) -> str:
     for shape, detail in shapes:
         for key in shape.keys() & detail.keys():
             try:
-                shape[key].validate_python(detail[key], strict=True)
+                shape[key].validate_json(json.dumps(detail[key]), strict=True)
             except ValidationError:
                 return f"its {key} is not what it should be"
     return next(filter(None, map(_unreadable, {record.script, suspect.script})), "")

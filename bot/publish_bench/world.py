@@ -246,9 +246,9 @@ class World:
         return found
 
     def _untold(self, one: Finding, numbers: list[int]) -> list[str]:
-        """A fix that no comment tells of, though the bot has closed the issue for it."""
+        """A fix that the store tells of and no comment does, though the bot has closed the issue for it."""
         by = self.host.issues[min(numbers)]["closed_by"]
-        if one.state != "gone" or by != BOT:
+        if one.state != "gone" or "gone" not in one.detail or by != BOT:
             return []
         said = [comment["body"] for number in numbers for comment in self.host.comments.get(number, [])]
         told = [mark[1] for body in said for mark in SEAL.read(marks.TOLD, body)]

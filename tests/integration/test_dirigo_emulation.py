@@ -207,10 +207,11 @@ LAUNCHES = {
 
 
 def assert_same_bits(launch: Launch) -> None:
+    kernels = tuple(sorted({other.kernel for other in LAUNCHES.values() if other.file == launch.file}))
     found = interpreted(launch)
     assert found.run.stopped is None
     assert found.run.events == ()
-    for ours, theirs in zip(found.arrays(), emulated(launch), strict=True):
+    for ours, theirs in zip(found.arrays(), emulated(launch, kernels), strict=True):
         width = f"u{ours.dtype.itemsize}"
         different = np.flatnonzero(ours.view(width) != theirs.view(width))
         assert not different.size, (different[:5], ours[different[:5]], theirs[different[:5]])

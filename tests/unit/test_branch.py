@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.branch import Branch, GitError
+from bot.branch import LARGEST_FILE, Branch, GitError
+from bot.errors import MachineryFailure
 from bot.store import Store
 from tests.unit.made import a_finding, a_suspect
 
@@ -135,3 +136,33 @@ def test_the_token_is_in_no_command_line(
     Branch(str(remote), "nightfuzz-state", "ghp_" + "a" * 30).push(store(tmp_path / "one", "v2-a"), "x")
     assert seen
     assert "ghp_" not in str(seen)
+
+
+def test_a_script_that_a_person_made_executable_comes_back(remote: Path, tmp_path: Path) -> None:
+    one = store(tmp_path / "one", "v2-a")
+    script = one.root / "findings" / "v2-a" / "repro.py"
+    script.write_text("edited by a person\n")
+    script.chmod(0o755)
+    branch(remote).push(one, "a night")
+    other = store(tmp_path / "other")
+    branch(remote).fetch(other)
+    assert (other.root / "findings" / "v2-a" / "repro.py").read_text() == "edited by a person\n"
+
+
+def test_a_store_cannot_tell_git_what_to_do_with_its_files(remote: Path, tmp_path: Path) -> None:
+    one = store(tmp_path / "one", "v2-a")
+    (one.root / ".gitignore").write_text("*\n")
+    (one.root / ".gitattributes").write_text("* text eol=crlf\n")
+    script = one.root / "findings" / "v2-a" / "repro.py"
+    script.write_bytes(b"one\r\ntwo\n")
+    branch(remote).push(one, "a night")
+    other = store(tmp_path / "other")
+    branch(remote).fetch(other)
+    assert (other.root / "findings" / "v2-a" / "repro.py").read_bytes() == b"one\r\ntwo\n"
+
+
+def test_a_file_that_nobody_would_read_is_not_lost_without_a_word(remote: Path, tmp_path: Path) -> None:
+    one = store(tmp_path / "one", "v2-a")
+    (one.root / "findings" / "v2-a" / "evidence.json").write_text('{"log": "' + "x" * LARGEST_FILE + '"}')
+    with pytest.raises(MachineryFailure, match=r"evidence\.json is larger"):
+        branch(remote).push(one, "a night")

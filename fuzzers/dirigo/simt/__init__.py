@@ -1,0 +1,1 @@
+"""The SIMT interpreter: kernels run lane-vectorised on numpy, float operations are recorded on a tape."""
