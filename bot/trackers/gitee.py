@@ -49,7 +49,7 @@ def gitee_client(api: str, token: str, pause: float = WRITE_PAUSE_SECONDS) -> Cl
     """A client that acts as the owner of a token."""
     host = api or API
     session = requests.Session()
-    session.trust_env = False
+    session.auth = lambda request: request  # or .netrc's password would go in place of the token
     session.headers.update({"Authorization": f"Bearer {token}", "User-Agent": "nightfuzz"})
 
     def transport(

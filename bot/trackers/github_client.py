@@ -20,7 +20,9 @@ from github.Requester import (
     Requester,
     RequestsResponse,
 )
+from jwt import InvalidKeyError
 
+from bot.errors import UserMistake
 from bot.trackers.client import PER_PAGE, TIMEOUT_SECONDS, WRITE_PAUSE_SECONDS, Client
 from bot.trackers.protocol import TrackerError
 
@@ -61,6 +63,12 @@ def app_client(
 ) -> tuple[Client, str]:
     """A client that acts as an App's installation in a repository, and the App's slug."""
     app = Auth.AppAuth(app_id, key)
+    try:
+        app.create_jwt()
+    except InvalidKeyError:
+        raise UserMistake(
+            "the App's key is no private key: set NIGHTFUZZ_APP_KEY to the text of its .pem file"
+        ) from None
     as_app = client(api, app, pause)
     installation = as_app.get(f"/repos/{repository}/installation").data["id"]
     slug = str(as_app.get("/app").data["slug"])

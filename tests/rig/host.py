@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,22 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-import requests
-
 from tests.rig.commits import MAIN, Commits
+from tests.rig.exchange import Request
 from tests.rig.faults import Do, Fault, fault
 from tests.rig.proxy import Proxy, Seen
 from tests.rig.service import BOT, READER, STRANGER, WRITER, invite
-
-__all__ = ["BOT", "READER", "STRANGER", "WRITER", "Host", "host"]
 
 MARKER_KEY = "a long random text"
 
 
 @dataclass
 class Host:
-    """`api` is the proxy's address; `emulate` the service itself, for what a test does as somebody else;
-    `folder` is for what it keeps in files."""
+    """`api` is the proxy's address, `emulate` the service's; `folder` is for what it keeps in files."""
 
     proxy: Proxy
     emulate: str
@@ -56,26 +53,22 @@ class Host:
         return self.proxy.state.faults
 
     def fault(self, do: Do, nth: int = 0, method: str = "", path: str = "", times: int = 1) -> None:
-        """Inject a fault: at the nth request from now, or at the first that is of a method and has this in
-        its path."""
+        """Inject a fault: at the first requests from the nth from now on that are of a method and have this
+        in their path."""
         made = fault(do, after=len(self.requests), nth=nth, method=method, path=path, times=times)
         self.faults.append(made)
 
     # What somebody else does
 
     def ask(self, method: str, path: str, who: str = WRITER, **body: Any) -> Any:
-        """A request of somebody else, past the proxy; a path that begins with `/repos/` is as it stands,
-        another is the repository's."""
+        """A request of somebody else, which no fault strikes and which is not among the bot's; a path that
+        begins with `/repos/` is as it stands, another is the repository's."""
         target = path if path.startswith("/repos/") else f"/repos/{self.repository}{path}"
-        answer = requests.request(
-            method,
-            f"{self.emulate}{target}",
-            headers={"Authorization": f"token {who}-token"},
-            json=body or ({} if method == "POST" else None),
-            timeout=30,
-        )
-        assert answer.status_code < 400, (answer.status_code, answer.text)
-        return answer.json() if answer.text else None
+        headers = {"Authorization": f"token {who}-token", "Content-Type": "application/json"}
+        plain = json.dumps(body).encode() if body or method == "POST" else b""
+        reply = self.proxy.served(Request(method, target, plain, headers))
+        assert reply.status < 400, (reply.status, reply.body)
+        return reply.plain
 
     def archive(self) -> None:
         """From now on the repository can only be read."""
@@ -162,7 +155,12 @@ class Host:
         return name
 
     def pull(
-        self, files: Mapping[str, str | None], branch: str = "patch", *, title: str = "A patch", fork: bool = False
+        self,
+        files: Mapping[str, str | None],
+        branch: str = "patch",
+        *,
+        title: str = "A patch",
+        fork: bool = False,
     ) -> str:
         """Open a pull request with one commit to main, from a branch here or from the fork; its number."""
         sha = self.commit(files, branch, fork=fork)

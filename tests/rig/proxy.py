@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import itertools
-import json
 import re
 import threading
 import time
@@ -28,6 +27,9 @@ CONTROL = "/_rig/"
 
 PASSED_ON = ("authorization", "content-type", "accept")
 PASSED_BACK = ("link", "x-ratelimit-remaining", "x-ratelimit-limit", "x-ratelimit-reset", "location")
+
+POLL_SECONDS = 0.02
+"""How long shutting down takes at most."""
 
 FRACTION = re.compile(rb'("\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+(?=Z")')
 """Of a second: GitHub tells whole ones."""
@@ -86,7 +88,7 @@ class Proxy(ThreadingHTTPServer):
         super().__init__(("localhost", port), _Handler)
         self.state = State(upstream)
         self.ids = itertools.count(1)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -162,8 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def control(state: State, request: Request) -> Reply:
-    """Faults and the log, for a test in another process: POST /_rig/faults with what `faults.fault` takes (`do`
-    by its name; `nth` counts from now), DELETE /_rig/faults, GET /_rig/log, GET /_rig/invalid."""
+    """Faults and the log, for a test in another process: POST /_rig/faults with what `faults.fault` takes
+    (`do` by its name; `nth` counts from now), DELETE /_rig/faults, GET /_rig/log, GET /_rig/invalid."""
     match request.method, request.path.removeprefix(CONTROL):
         case "POST", "faults":
             given = dict(request.plain)

@@ -24,8 +24,8 @@ def emulate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Ite
 
 @pytest.fixture
 def github_host(emulate: tuple[str, Iterator[int]], tmp_path: Path) -> Iterator[Host]:
-    """A GitHub whose every request must be one that GitHub's own description allows; a test that sends another
-    on purpose empties `invalid`."""
+    """A GitHub whose every request must be one that GitHub's own description allows; a test that sends
+    another on purpose empties `invalid`."""
     url, numbers = emulate
     with host(url, f"{BOT}/triage-{next(numbers)}", tmp_path / "rig") as one:
         yield one
