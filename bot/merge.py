@@ -23,6 +23,9 @@ VARIANTS = 10
 DECIDED = frozenset({"invalid", "wontfix", "dup"})
 """States that only a person gives."""
 
+MOVES = ("gone", "regressed")
+"""Keys of detail that say on which build a finding last changed its state."""
+
 JOINED = "joined"
 """The key of evidence that holds, by signature, what was put beside the findings that were joined."""
 
@@ -108,8 +111,10 @@ def join_findings(older: Finding, younger: Finding) -> Finding:
     # What stands already was made of both stores' words on that suspect; one of them alone is older.
     added = [v for v in _merge_variants([own], _variants(younger)) if v.get("suspect") not in known]
     variants = _merge_variants(_variants(older), added)
+    last = max((older, younger), key=told_at)
     joined = replace(older, state=_state(*sorted((older, younger), key=told_at)))
-    return _united(joined, (older, younger), dict(older.detail), variants)
+    moves = {key: last.detail[key] for key in MOVES if key in last.detail}
+    return _united(joined, (older, younger), {**older.detail, **moves}, variants)
 
 
 def one_each(findings: Iterable[Finding]) -> list[Finding]:

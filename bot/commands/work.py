@@ -24,6 +24,9 @@ LONGEST_SCRIPT = 30_000
 LARGEST = 256 * 2**10
 """Bytes of a result."""
 
+ON_FINDINGS = ("retest", "bisect", "reduce")
+"""The verbs of orders on a finding."""
+
 GOOD = frozenset({0, 1, 4})
 """Exit codes of a command that did its work."""
 

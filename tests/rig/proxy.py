@@ -120,6 +120,7 @@ class Proxy(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body in one packet: apart, each request waits 40 ms for an acknowledgement
     server: Proxy
 
     def _handle(self) -> None:

@@ -1,4 +1,4 @@
-"""A host that answers what a test tells it, over a real connection."""
+"""A host that answers what a test tells it, over a real connection, and trackers in a hurry at it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeAlias
+
+from bot.trackers.client import Client
+from bot.trackers.gitee import Gitee, gitee_client
+from bot.trackers.github import GitHub
+from bot.trackers.github_client import token_client
 
 HANG_SECONDS = 1.0
+TOKEN = "ghp_" + "s3cretS3cretS3cretS3cretS3cret123456"
 
 
 @dataclass(frozen=True)
@@ -85,3 +91,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Quiet: `asked` has it."""
+
+
+def message(text: str) -> dict[str, str]:
+    """What hosts say when they refuse."""
+    return {"message": text}
+
+
+def hurried(client: Client) -> Client:
+    client.backoff = 0.01
+    return client
+
+
+def github_at(url: str, login: str = "") -> GitHub:
+    return GitHub(hurried(token_client(url, TOKEN, 0.0)), "o/r", login)
+
+
+def gitee_at(url: str) -> Gitee:
+    return Gitee(hurried(gitee_client(url, TOKEN, 0.0)), "o/r")
+
+
+Make: TypeAlias = Callable[[str], GitHub | Gitee]
+"""The tracker of `o/r` at an address."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-import time
 import traceback
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,40 +17,16 @@ from cryptography.x509.oid import NameOID
 from bot.errors import UserMistake
 from bot.settings import load
 from bot.trackers import gitee, github_client
-from bot.trackers.client import TRIES, Client
-from bot.trackers.gitee import Gitee, gitee_client
-from bot.trackers.github import GitHub
-from bot.trackers.github_client import token_client
-from bot.trackers.github_pulls import GitHubPulls
+from bot.trackers.client import TRIES
 from bot.trackers.opening import pull_host, tracker
-from bot.trackers.protocol import (
-    Account,
-    MissingError,
-    ThrottledError,
-    TrackerError,
-    UncertainError,
-)
-from tests.unit.answering import Answering, Says, answering
-
-TOKEN = "ghp_" + "s3cretS3cretS3cretS3cretS3cret123456"
-
-Make = Callable[[str], GitHub | Gitee]
+from bot.trackers.protocol import MissingError, TrackerError, UncertainError
+from tests.unit.answering import TOKEN, Make, Says, answering, gitee_at, github_at, message
 
 
-def hurried(client: Client) -> Client:
-    client.backoff = 0.01
-    return client
-
-
-@pytest.fixture(params=["github", "gitee"])
+@pytest.fixture(params=[github_at, gitee_at])
 def make(request: pytest.FixtureRequest) -> Make:
-    if request.param == "github":
-        return lambda url: GitHub(hurried(token_client(url, TOKEN, 0.0)), "o/r")
-    return lambda url: Gitee(hurried(gitee_client(url, TOKEN, 0.0)), "o/r")
-
-
-def message(text: str) -> dict[str, str]:
-    return {"message": text}
+    made: Make = request.param
+    return made
 
 
 REFUSALS = [
@@ -175,48 +149,6 @@ def test_a_host_that_nobody_listens_at_is_no_uncertainty(make: Make) -> None:
     assert not isinstance(refused.value, UncertainError), "nothing was sent"
 
 
-LIMITS = [
-    Says(429, message("slow down"), {"Retry-After": "1"}),
-    Says(403, message("You have exceeded a secondary rate limit."), {"Retry-After": "1"}),
-    Says(403, message("API rate limit exceeded"), {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}),
-]
-
-
-@pytest.mark.parametrize("said", LIMITS, ids=["429", "secondary", "used up"])
-def test_a_limit_is_waited_for_as_long_as_it_asks(make: Make, said: Says) -> None:
-    with answering(said, Says(404, message("Not Found"))) as server:
-        began = time.monotonic()
-        with pytest.raises(MissingError):
-            make(server.url).create("one", "text")
-        assert 0.9 < time.monotonic() - began < 10
-        assert len(server.asked) == 2
-
-
-PUT_OFF = [
-    Says(429, message("slow down"), {"Retry-After": "3600"}),
-    Says(403, message("Rate Limit Exceeded"), {"Retry-After": "3600"}),
-    Says(403, message("limit"), {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}),
-]
-
-
-@pytest.mark.parametrize("said", PUT_OFF, ids=["429", "secondary", "used up"])
-def test_a_limit_longer_than_a_run_is_for_the_next_one(make: Make, said: Says) -> None:
-    with answering(said) as server:
-        with pytest.raises(ThrottledError, match="the next run goes on") as put_off:
-            make(server.url).create("one", "text")
-        assert put_off.value.exit_code == 4
-        assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize("text", ["You have exceeded a secondary rate limit", "Rate Limit Exceeded"])
-def test_a_limit_without_a_time_is_known_by_its_words(make: Make, text: str) -> None:
-    with answering(Says(403, message(text))) as server:
-        host = make(server.url)
-        host.client.patience = 30.0
-        with pytest.raises(ThrottledError):
-            host.create("one", "text")
-
-
 def test_a_password_in_netrc_does_not_go_in_place_of_the_token(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,32 +158,6 @@ def test_a_password_in_netrc_does_not_go_in_place_of_the_token(
         with pytest.raises(MissingError):
             make(server.url).issue("1")
         assert all(headers["Authorization"].endswith(TOKEN) for _, _, headers in server.asked)
-
-
-def test_patience_is_for_all_requests_together(make: Make) -> None:
-    wait = Says(429, message("slow down"), {"Retry-After": "1"})
-    with answering(wait) as server:
-        host = make(server.url)
-        host.client.patience = 2.5
-        with pytest.raises(ThrottledError):
-            host.create("one", "text")
-        assert len(server.asked) == 3
-
-
-def test_writes_are_spaced_and_readings_are_not(make: Make) -> None:
-    with answering(Says(404, message("Not Found"))) as server:
-        host = make(server.url)
-        host.client.pause = 0.3
-        began = time.monotonic()
-        for _ in range(3):
-            with pytest.raises(MissingError):
-                host.create("one", "text")
-        assert time.monotonic() - began >= 0.6
-        began = time.monotonic()
-        for _ in range(5):
-            with pytest.raises(MissingError):
-                host.issue("1")
-        assert time.monotonic() - began < 0.6
 
 
 LEAKS = [
@@ -283,81 +189,6 @@ def test_an_answer_that_is_no_issue_is_uncertain(make: Make) -> None:
     for plain in ({}, {"number": 1}, {"number": 1, "title": "x", "html_url": "u", "state": "odd", "user": 3}):
         with answering(Says(201, plain)) as server, pytest.raises(UncertainError, match="no issue"):
             make(server.url).create("one", "text")
-
-
-ABOUT = {"id": 7, "full_name": "o/r", "default_branch": "main", "archived": False, "has_issues": True}
-
-
-@pytest.mark.parametrize(
-    ("answers", "line"),
-    [
-        ([Says(404, message("Not Found"))], "there is no repository o/r, or the token may not see it"),
-        ([Says(200, {**ABOUT, "has_issues": False})], "issues are switched off in o/r"),
-        ([Says(200, {**ABOUT, "full_name": "o/new"})], "o/r has moved to o/new: set `repository` to that"),
-    ],
-    ids=["missing", "no issues", "renamed"],
-)
-def test_a_repository_that_cannot_be_used_is_one_line(make: Make, answers: list[Says], line: str) -> None:
-    with answering(*answers) as server, pytest.raises(TrackerError, match=line):
-        make(server.url).repository_id()
-
-
-def github(server: Answering) -> GitHub:
-    return GitHub(hurried(token_client(server.url, TOKEN, 0.0)), "o/r")
-
-
-@pytest.mark.parametrize("login", ["bot", "somebody"])
-def test_an_issue_is_ours_by_the_number_of_its_account_not_by_its_name(login: str) -> None:
-    plain = {"number": 1, "html_url": "u", "title": "t", "state": "open", "body": "b"}
-    theirs, ours = plain | {"user": {"login": login, "id": 8}}, plain | {"user": {"login": "old", "id": 7}}
-    me = Says(200, {"login": "bot", "id": 7})
-    with answering(me, Says(200, [theirs, ours | {"number": 2}, ours | {"pull_request": {}}])) as server:
-        assert [issue.number for issue in github(server).own_issues()] == ["2"]
-
-
-def test_an_archived_repository_is_refused_before_anything_is_written() -> None:
-    archived = Says(200, {**ABOUT, "archived": True})
-    with answering(archived) as server, pytest.raises(TrackerError, match="o/r is archived"):
-        github(server).repository_id()
-
-
-def test_a_moved_repository_is_asked_for_its_new_name() -> None:
-    moved = Says(301, message("Moved Permanently"), {"Location": "/repositories/7"})
-    with answering(moved, Says(200, {**ABOUT, "full_name": "new/name"})) as server:
-        with pytest.raises(TrackerError, match="o/r has moved to new/name: set `repository` to that"):
-            github(server).repository_id()
-        assert server.paths == ["GET /repos/o/r", "GET /repositories/7"]
-
-
-def test_an_issue_that_has_moved_to_another_repository_is_none_of_this_one() -> None:
-    moved = Says(301, message("Moved Permanently"), {"Location": "/repositories/8/issues/3"})
-    for ask in (lambda host: host.issue("1"), lambda host: host.edit("1", body="x")):
-        with answering(moved, Says(200, ABOUT)) as server, pytest.raises(MissingError, match="has moved"):
-            ask(github(server))
-        assert "GET /repositories/8/issues/3" not in server.paths
-
-
-def test_an_app_token_that_cannot_tell_its_owner_says_what_to_set() -> None:
-    said = Says(403, message("Resource not accessible by integration"))
-    with answering(said) as server, pytest.raises(TrackerError, match="set `bot_login`"):
-        github(server).account()
-
-
-def test_an_account_is_known_by_its_number_and_told_to_be_a_bot() -> None:
-    with answering(Says(200, {"login": "fuzz[bot]", "id": 41, "type": "Bot"})) as server:
-        host = GitHub(hurried(token_client(server.url, TOKEN, 0.0)), "o/r", "fuzz[bot]")
-        assert host.account() == Account("fuzz[bot]", "41", is_bot=True)
-        assert host.account().is_bot
-        assert server.paths == ["GET /users/fuzz%5Bbot%5D"]
-
-
-def test_a_commit_is_asked_for_by_its_full_sha_alone() -> None:
-    with answering(Says(200, {})) as server:
-        pulls = GitHubPulls(hurried(token_client(server.url, TOKEN, 0.0)), "o/r")
-        for name in ("main", "abc", "A" * 40, "0" * 41, "", "../x"):
-            with pytest.raises(TrackerError, match="no full sha"):
-                pulls.text_at("pyproject.toml", name)
-        assert server.asked == []
 
 
 @pytest.mark.parametrize(
