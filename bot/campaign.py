@@ -199,6 +199,7 @@ class Campaign:
             "step": chain.step,
             "aspects": self.spec.aspects,
             "state": chain.state,
+            "seeds": self.spec.seeds,
         }
         attempts = 0
         while True:

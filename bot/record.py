@@ -76,6 +76,7 @@ def campaign_id(spec: Spec) -> str:
         build.git_sha,
         spec.seed,
         spec.aspects,
+        *spec.seeds,
     ]
     short = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]
     engine = "".join(c if c.isalnum() else "-" for c in spec.engine)

@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from bot.durations import seconds
 from bot.errors import UserMistake
+from bot.pulls.routes import ROUTES, Route
 from fuzzers.engines import ENGINES
 from fuzzers.records import Json, Kind
 
@@ -199,6 +200,11 @@ class Settings(BaseSettings):
         description="Who files upstream: a `person`, from a prepared link, or the `bot`.",
     )
     upstream_a_day: int = Field(default=2, ge=0, description="Most issues filed upstream a day.")
+    routes: tuple[Route, ...] = Field(
+        default=ROUTES,
+        description="Which engine looks at which changed file: a list of {pattern, engine}, the first that "
+        "fits; `*` takes slashes too.",
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -49,7 +49,8 @@ class Reply(Protocol):
 
 @dataclass(frozen=True)
 class Spec:
-    """What makes a campaign that campaign: the same values, the same candidates."""
+    """What makes a campaign that campaign: the same values, the same candidates. `seeds` are programs to
+    start from instead of the engine's own."""
 
     engine: str
     revision: str
@@ -57,6 +58,7 @@ class Spec:
     build: Build
     seed: int
     aspects: str
+    seeds: tuple[Json, ...] = ()
     schema: int = SCHEMA
 
 

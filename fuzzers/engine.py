@@ -35,13 +35,15 @@ class StepStatus(StrEnum):
 @dataclass(frozen=True)
 class StepTask:
     """One step of one chain. `state` is None at step 0; `aspects` is `forward` or `full`
-    (oracle.md), or `mixed`: full in a share of the steps that the engine chooses."""
+    (oracle.md), or `mixed`: full in a share of the steps that the engine chooses. `seeds` are programs to
+    start from instead of the engine's own."""
 
     seed: int
     chain: int
     step: int
     aspects: str
     state: Json | None = None
+    seeds: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,36 @@ class Page:
     after: int | None
 
 
+@dataclass(frozen=True)
+class Call:
+    """What a user's file calls: the line that does (0: none of that file), every name that the called may go
+    by in a finding, and the dtypes of the tensors that went in and came out."""
+
+    line: int
+    names: tuple[str, ...]
+    dtypes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A program cut out of a user's file, and the lines of that file that it was cut from."""
+
+    program: Json
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user's file does when it is run as it stands. `pieces` are legal programs of the engine, those
+    with wanted lines first; `left` tells in a sentence what has no piece; `refused` why the file cannot be
+    used, empty when it can."""
+
+    calls: tuple[Call, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    left: str = ""
+    refused: str = ""
+
+
 Announce = Callable[[Sighting], None]
 """Called by a step just before it executes a candidate, with what to report should the process die."""
 
@@ -105,6 +137,20 @@ class Engine(Protocol):
 
     def operators(self, program: Json) -> tuple[list[str], list[str]]:
         """(sorted operator names, sorted dtype names) of a program, for its fingerprint."""
+
+
+@runtime_checkable
+class FromFile(Protocol):
+    """An engine that takes a user's file. Optional. What is in the file is foreign code, which runs here."""
+
+    def read(self, path: str, lines: Sequence[int]) -> Reading:
+        """Run the file once, uncompiled; pieces with these lines come first."""
+
+    def check_file(self, path: str, aspects: str, announce: Announce) -> StepOutcome:
+        """Execute and check the file as it stands."""
+
+    def check_piece(self, program: Json, aspects: str, announce: Announce) -> StepOutcome:
+        """Execute and check a piece of one as it stands."""
 
 
 @runtime_checkable

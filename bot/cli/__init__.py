@@ -24,10 +24,13 @@ from bot.cli import (
     merge,
     plan,
     publish,
+    pull,
+    report_pull,
     retest,
     run,
     state,
     triage,
+    work,
 )
 from bot.errors import NightfuzzError
 
@@ -51,6 +54,9 @@ app.command("merge")(merge.merge)
 app.command("plan")(plan.plan)
 app.command("comment")(comment.comment)
 app.command("publish")(publish.publish)
+app.command("pull")(pull.pull)
+app.command("report")(report_pull.report)
+app.command("work")(work.work)
 app.command("init")(init.init)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)

@@ -92,7 +92,7 @@ Compared = tuple[str, str, str]
 Ending = Callable[[_Scene], list[str]]
 
 
-def _assertion(compared: Compared) -> list[str]:
+def assertion(compared: Compared) -> list[str]:
     """The last statement; a message that makes it too long is shortened, then left out."""
     test, actual, expected = compared
     messages = (f", ({actual}, {expected})", f", {actual}", "")
@@ -134,7 +134,7 @@ COMPARISONS: dict[str, Callable[[Claim, str, str], Compared]] = {
 
 
 def _compare(scene: _Scene, actual: str = "actual", expected: str = "expected") -> list[str]:
-    return _assertion(COMPARISONS[scene.claim.aspect](scene.claim, actual, expected))
+    return assertion(COMPARISONS[scene.claim.aspect](scene.claim, actual, expected))
 
 
 def _of_output(scene: _Scene) -> list[str]:
@@ -206,14 +206,14 @@ def _indices(scene: _Scene) -> list[str]:
     pattern = f"{source}.flatten()[{{}}]" if dim is None else f"{source}.gather({dim}, {{}}{spread})"
     rows = _of_output(scene)[:-1]
     test = f"torch.equal({pattern.format('actual')}, {pattern.format('expected')})"
-    return [*rows, *_assertion((test, "actual", "expected"))]
+    return [*rows, *assertion((test, "actual", "expected"))]
 
 
 def _structure(scene: _Scene) -> list[str]:
     read = "len" if len(scene.program.outputs) > 1 else "type"
     sides = (f"{read}(actual)", f"{read}(expected)")
     calls = [f"expected = f({scene.args})", f"actual = {scene.compiled}({scene.args})"]
-    return [*scene.setting(), *calls, *_assertion((f"{sides[0]} == {sides[1]}", *sides))]
+    return [*scene.setting(), *calls, *assertion((f"{sides[0]} == {sides[1]}", *sides))]
 
 
 def _aliasing(scene: _Scene) -> list[str]:
@@ -227,7 +227,7 @@ def _aliasing(scene: _Scene) -> list[str]:
 
     first, second = map(pointer, scene.claim.pair)
     rows = [f"out = f({scene.plain_args})", f"return {first} == {second}"]
-    return _probe(scene, "shares", rows, _assertion(("actual == expected", "actual", "expected")))
+    return _probe(scene, "shares", rows, assertion(("actual == expected", "actual", "expected")))
 
 
 def _acceptance(scene: _Scene) -> list[str]:
@@ -239,7 +239,7 @@ def _acceptance(scene: _Scene) -> list[str]:
         f"{INDENT}return True",
         "return False",
     ]
-    return _probe(scene, "raises", rows, _assertion(("actual == expected", "actual", "expected")))
+    return _probe(scene, "raises", rows, assertion(("actual == expected", "actual", "expected")))
 
 
 def _repetition(scene: _Scene) -> list[str]:

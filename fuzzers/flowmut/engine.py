@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from fuzzers.engine import Announce, Page, Sighting, StepOutcome, StepStatus, StepTask
-from fuzzers.flowmut import shrink
+from fuzzers.engine import Announce, Page, Reading, Sighting, StepOutcome, StepStatus, StepTask
+from fuzzers.flowmut import model_file, shrink
+from fuzzers.flowmut.differing import claim_of, expect_of
 from fuzzers.flowmut.edge import FLOATING
 from fuzzers.flowmut.emit import Claim, build, claim_from_json, script
 from fuzzers.flowmut.program import Program, from_json, to_json
@@ -37,13 +38,13 @@ FULL_SHARE = 0.25
 """Share of `mixed` steps that compare gradients as well: a backward pass is a compile of its own, and most
 of what breaks a backward kernel breaks a forward one."""
 
-ENDINGS = {Kind.EXCEPTION: Ending.EXCEPTION, Kind.CRASH: Ending.SIGNAL, Kind.HANG: Ending.TIMEOUT}
-"""How the script of a sighting ends where that is not its assertion."""
+AS_IT_STANDS = "as it stands"
+"""The name of a step that mutates nothing."""
 
 
-def start(rng: Random, aspects: str) -> Program:
+def start(rng: Random, aspects: str, seeds: Sequence[Program] = SEEDS) -> Program:
     """A window around a drawn site of a drawn seed; in `full`, its floating inputs want gradients."""
-    seed = rng.choice(SEEDS)
+    seed = rng.choice(seeds)
     states = record(seed)
     cut = replace(tidy(window(seed, rng.choice(seed.nodes).name, states)), seed=rng.randrange(100))
     if aspects != "full":
@@ -89,50 +90,12 @@ def payload(program: Program, claim: Claim) -> Json:
     return {"program": to_json(program), "claim": claim.to_json()}
 
 
-def claim_of(difference: Difference, program: Program) -> Claim:
-    """The oracle's difference as the emitter asserts it. The oracle counts gradients over all inputs, the
-    emitter over those that want one."""
-    where = difference.where.split()[0]
-    if str(difference.detail.get("expected")).startswith("backward"):
-        where = "grad"
-    where = where if where in ("output", "input", "grad") else "output"
-    index = max(difference.index, 0)
-    if where == "grad":
-        index = sum(i.requires_grad for i in program.inputs[:index])
-    detail = difference.detail
-    return Claim(
-        kind=str(difference.kind),
-        aspect=str(difference.aspect),
-        index=index,
-        where=where,
-        rtol=detail.get("rtol") or None,
-        atol=detail.get("atol") or None,
-        pair=_odd_pair(detail) if difference.aspect is Aspect.ALIASING else ("output 0", "input 0"),
-        none="None" in (str(detail.get("expected")), str(detail.get("actual"))),
-    )
-
-
-def _odd_pair(detail: Json) -> tuple[str, str]:
-    """The first pair of places that shares storage on one side only."""
-    expected, actual = (set(detail.get(side, ())) for side in ("expected", "actual"))
-    first, second = sorted(expected ^ actual)[0].split(" ~ ")
-    return first, second
-
-
-def expect_of(difference: Difference) -> Expect:
-    """How the script of a difference ends on this build."""
-    if difference.kind is not Kind.EXCEPTION:
-        return Expect(ENDINGS.get(difference.kind, Ending.ASSERTION))
-    raised = difference.detail["actual"]
-    return Expect(Ending.EXCEPTION, exception=raised["exception"], message=raised["message"])
-
-
 def sighting(difference: Difference, program: Program, detail: Json) -> Sighting:
     """The difference, ready to be handed over. What the oracle saw when it let every floating input want a
     gradient is shown by a program whose inputs do."""
     if difference.detail.get("phase") == "gradient":
         program = tracked(program)
-    claim = claim_of(difference, program)
+    claim = claim_of(difference, [i.requires_grad for i in program.inputs])
     return Sighting(
         kind=difference.kind,
         aspect=difference.aspect,
@@ -170,7 +133,8 @@ class FlowMut:
         if task.aspects == "mixed":
             task = replace(task, aspects="full" if rng.random() < FULL_SHARE else "forward")
         counts: Counter[str] = Counter()
-        base = from_json(task.state) if task.state else start(rng, task.aspects)
+        seeds = tuple(map(from_json, task.seeds)) or SEEDS
+        base = from_json(task.state) if task.state else start(rng, task.aspects, seeds)
         found = find(base, rng, counts)
         if found is None:
             return StepOutcome(StepStatus.REJECTED, task.state, counts=dict(counts), name="rejected")
@@ -205,6 +169,19 @@ class FlowMut:
         }
         seen = sighting(worst, program, detail)
         return StepOutcome(StepStatus.CHECKED, None, (seen,), dict(counts), name, digest(program))
+
+    def read(self, path: str, lines: Sequence[int]) -> Reading:
+        """A model file: what its model calls, and windows of that."""
+        return model_file.read(path, lines)
+
+    def check_file(self, path: str, aspects: str, announce: Announce) -> StepOutcome:
+        """A model file's model, eager against compiled."""
+        return model_file.check(path, aspects, announce)
+
+    def check_piece(self, program: Json, aspects: str, announce: Announce) -> StepOutcome:
+        """One program as it stands."""
+        task = StepTask(0, 0, 0, aspects)
+        return self._execute(from_json(program), AS_IT_STANDS, program, task, announce, Counter())
 
     def candidates(self, program: Json) -> list[Json]:
         """Smaller payloads, most promising first."""

@@ -33,7 +33,7 @@ def window(program: Program, site: str, states: Mapping[str, EdgeState], widest:
     """The sub-program of at most `widest` nodes around `site`: the node that makes it, one producer hop
     and one consumer hop, then further consumers while there is room. What is used outside, or by nobody,
     is returned."""
-    chosen = _around(program, site, widest)
+    chosen = around(program, site, widest)
     nodes = tuple(n for n in program.nodes if n.name in chosen)
     needed = {a for n in nodes for a in n.args} - chosen
     if not nodes:
@@ -49,7 +49,7 @@ def window(program: Program, site: str, states: Mapping[str, EdgeState], widest:
     return rewrite.canonical(replace(program, inputs=inputs, nodes=nodes, outputs=outputs))
 
 
-def _around(program: Program, site: str, widest: int) -> set[str]:
+def around(program: Program, site: str, widest: int = WIDEST) -> set[str]:
     """Names of the chosen nodes, nearest first until `widest` are taken."""
     by_name = {n.name: n for n in program.nodes}
     chosen: dict[str, None] = {}

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzers.engine import Sighting, StepTask, page
+from fuzzers.engine import FromFile, Sighting, StepTask, page
 from fuzzers.engines import load
 from fuzzers.records import Ending, Json, Limits, encode
 
@@ -53,7 +53,32 @@ def engine_about(args: Json, context: Context) -> Json:
 def engine_step(args: Json, context: Context) -> Json:
     """One step of a chain; announces its candidate in the journal."""
     fields = {k: args[k] for k in ("seed", "chain", "step", "aspects", "state")}
-    return encode(load(args["engine"]).step(StepTask(**fields), context.announce))
+    task = StepTask(**fields, seeds=tuple(args.get("seeds") or ()))
+    return encode(load(args["engine"]).step(task, context.announce))
+
+
+def engine_read(args: Json, context: Context) -> Json:
+    """What a user's file does, and pieces of it."""
+    return encode(_taking_files(args["engine"]).read(args["path"], args["lines"]))
+
+
+def engine_check_file(args: Json, context: Context) -> Json:
+    """A user's file as it stands; announced in the journal."""
+    engine = _taking_files(args["engine"])
+    return encode(engine.check_file(args["path"], args["aspects"], context.announce))
+
+
+def engine_check_piece(args: Json, context: Context) -> Json:
+    """A piece of one as it stands; announced in the journal."""
+    engine = _taking_files(args["engine"])
+    return encode(engine.check_piece(args["program"], args["aspects"], context.announce))
+
+
+def _taking_files(name: str) -> FromFile:
+    engine = load(name)
+    if not isinstance(engine, FromFile):
+        raise TypeError(f"the engine {name!r} takes no files")
+    return engine
 
 
 def engine_candidates(args: Json, context: Context) -> Json:
@@ -138,6 +163,9 @@ def script_bisect(args: Json, context: Context) -> Json:
 JOBS: dict[str, Job] = {
     "engine.about": engine_about,
     "engine.step": engine_step,
+    "engine.read": engine_read,
+    "engine.check_file": engine_check_file,
+    "engine.check_piece": engine_check_piece,
     "engine.candidates": engine_candidates,
     "engine.page": engine_page,
     "engine.emit": engine_emit,

@@ -103,6 +103,8 @@ class Act:
     repository: str
     secrets: dict[str, str]
     variables: dict[str, str] = field(default_factory=dict)
+    bare: Path | None = None
+    """The repository that checkouts come from; one is made of this tree's workflows where none is given."""
 
     def __post_init__(self) -> None:
         if not shutil.which("act", path=str(Path(sys.executable).parent)):
@@ -116,9 +118,16 @@ class Act:
         for name, text in STAND_INS.items():
             (self.folder / "actions" / name).mkdir(parents=True)
             (self.folder / "actions" / name / "action.yml").write_text(text)
-        shutil.copytree(TREE / ".github", self.work / ".github")
         self._git("init", "--quiet", "-b", "main")
         self._git("remote", "add", "origin", f"https://github.com/{self.repository}.git")
+        name = f"{self.repository.rpartition('/')[2]}.git"
+        if self.bare is not None:
+            (self.git / name).symlink_to(self.bare)
+            self._git("pull", "--quiet", str(self.bare), "main")
+            return
+        self.bare = self.git / name
+        subprocess.run(["git", "init", "--quiet", "--bare", "-b", "main", str(self.bare)], check=True)
+        shutil.copytree(TREE / ".github", self.work / ".github")
         self.commit("the workflows")
 
     def commit(self, message: str) -> str:
@@ -127,14 +136,6 @@ class Act:
         self._git("commit", "--quiet", "--allow-empty", "-m", message)
         self._git("push", "--quiet", "--force", str(self.bare), "HEAD:refs/heads/main")
         return self._git("rev-parse", "HEAD").strip()
-
-    @property
-    def bare(self) -> Path:
-        """The repository that checkouts come from."""
-        place = self.git / f"{self.repository.rpartition('/')[2]}.git"
-        if not place.is_dir():
-            subprocess.run(["git", "init", "--quiet", "--bare", "-b", "main", str(place)], check=True)
-        return place
 
     def _git(self, *arguments: str) -> str:
         identity = ["-c", "user.name=rig", "-c", "user.email=rig@example.invalid"]
