@@ -78,22 +78,16 @@ def stored(act: Act, tmp_path: Path, name: str) -> Store:
     return store
 
 
-def test_a_night_files_the_next_updates_fixed_builds_close_and_a_regression_opens_again(
-    act: Act, index: Index, github_host: Host, tmp_path: Path
+def test_a_night_files_what_torch_has_wrong_and_the_next_files_nothing(
+    act: Act, github_host: Host, tmp_path: Path
 ) -> None:
     before = Store(tmp_path / "before", pytest.fail)
-    suspect = replace(
-        a_suspect(ANY, kind=Kind.METADATA, aspect=Aspect.DTYPE, expect=Expect(Ending.ASSERTION)),
-        engine="flowmut",
-        build=replace(TORCH, version="2.13.0+cpu"),
+    before.add(
+        replace(
+            a_suspect(ANY, kind=Kind.METADATA, aspect=Aspect.DTYPE, expect=Expect(Ending.ASSERTION)),
+            engine="flowmut",
+        )
     )
-    before.add(suspect)
-    old = replace(suspect, build=replace(TORCH, version="2.15.0.dev20261130+cpu", git_sha=""), script=TOY)
-    toy = a_finding(
-        "v2-00000000aaaa", suspect=old, script=TOY, title="[inductor] wrong result: answer()",
-        suspects=(old.id,), first_seen="2026-11-30T00:00:00Z", last_seen="2026-11-30T00:00:00Z",
-    )  # fmt: skip
-    before.put_finding(toy)
     Branch(str(act.bare), "nightfuzz-state").push(before, "before")
 
     ran = night(act, build="installed", candidates="3", budget="5m", triage_budget="4m")
@@ -102,24 +96,36 @@ def test_a_night_files_the_next_updates_fixed_builds_close_and_a_regression_open
     (ours,) = (one for title, one in issues.items() if "wrong dtype: any(uint8)" in title)
     assert ".any()" in ours["body"]
     assert "assert actual.dtype == expected.dtype" in ours["body"]
-    found = len(issues)  # the campaign may have found more than the suspect that was left for it
-    assert len(list(stored(act, tmp_path, "first").findings())) >= found
+    # The campaign may have found more than the suspect that was left for it.
+    assert len(list(stored(act, tmp_path, "first").findings())) >= len(issues)
 
     ran = night(act, build="installed", candidates="1", budget="5m")
     assert ran.status == 0, ran.log[-3000:]
-    assert len(github_host.issues()) == found, "the next night files nothing"
+    assert len(github_host.issues()) == len(issues)
     again = next(one for one in github_host.issues() if one["number"] == ours["number"])
     assert again["state"] == "open"
 
-    number = issues["[inductor] wrong result: answer()"]["number"]
+
+def test_three_fixed_builds_close_and_a_regression_opens_again(
+    act: Act, index: Index, github_host: Host, tmp_path: Path
+) -> None:
+    before = Store(tmp_path / "before", pytest.fail)
+    found_on = replace(TORCH, version="2.15.0.dev20261130+cpu", git_sha="")
+    old = replace(a_suspect(TOY), engine="flowmut", build=found_on)
+    toy = a_finding(
+        "v2-00000000aaaa", suspect=old, script=TOY, title="[inductor] wrong result: answer()",
+        suspects=(old.id,), first_seen="2026-11-30T00:00:00Z", last_seen="2026-11-30T00:00:00Z",
+    )  # fmt: skip
+    before.put_finding(toy)
+    Branch(str(act.bare), "nightfuzz-state").push(before, "before")
+
     for day, bad in (("01", False), ("02", False), ("03", False), ("04", True)):
         made = ToyBuild(f"202612{day}", bad=bad)
         index.put("torch", made.filename, made.wheel())
-        night(act, build="nightly")
-        (toy_issue,) = (one for one in github_host.issues() if one["number"] == number)
-        assert toy_issue["state"] == ("closed" if day == "03" else "open"), day
-    said = [one["body"] for one in github_host.comments(number)]
+        ran = night(act, build="nightly")
+        (issue,) = github_host.issues()
+        assert issue["state"] == ("closed" if day == "03" else "open"), ran.log[-3000:]
+    said = [one["body"] for one in github_host.comments(issue["number"])]
     assert "three builds in a row" in said[0]
     assert "It is back: the reproducer fails on torch 2.15.0.dev20261204+cpu" in said[1]
     assert len(said) == 2
-    assert len(github_host.issues()) == found
