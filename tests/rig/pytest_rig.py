@@ -11,7 +11,7 @@ import pytest
 from tests.rig.host import Host, host
 from tests.rig.service import BOT, emulated
 
-REPOSITORIES = 200
+REPOSITORIES = 400
 """As many tests may have one."""
 
 
