@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from bot.commands.order import Order
 from bot.errors import MachineryFailure
 from bot.evidence import rows
 from bot.pulls import lines
+from bot.pulls.checkout import LARGEST, file_in, text_of
 from bot.pulls.result import (
     LONGEST_SCRIPT,
     MOST_FINDINGS,
@@ -32,9 +33,6 @@ from bot.pulls.workbench import Looked, Workbench
 from bot.target import Pool
 from fuzzers.engine import Piece
 from fuzzers.records import Finding, Suspect
-
-LARGEST = 1 << 20
-"""Bytes of a file that is looked at."""
 
 AS_IT_STANDS_SHARE = 0.5
 """Of the time that is left after all files were checked: for triage of what differs as it stands."""
@@ -143,8 +141,20 @@ class Review:
             self.notes.append(f"{name}: the base's version was not compared, {base.why_not}")
         if head.reading.left:
             self.notes.append(f"{name}: not mutated: {head.reading.left}")
+        head, base = self._apart(name, head, base)
         self.bench.voice.say(f"{name}: {len(head.suspects)} suspects as it stands")
         return Reviewed(route, head, base, there is None, seconds=self.clock() - began)
+
+    def _apart(self, name: str, head: Looked, base: Looked) -> tuple[Looked, Looked]:
+        """Without what both show by the same script, which needs no name to be old; the rest is for triage,
+        the base's only if there is something to tell from it."""
+        both = head.suspects & base.suspects
+        if both:
+            self.notes.append(f"{name}: {len(both)} differences that the base has too are not told")
+        head = replace(head, suspects=head.suspects - both)
+        base = replace(base, suspects=base.suspects - both if head.suspects else frozenset())
+        self.bench.take(head.suspects | base.suspects)
+        return head, base
 
     def _new_as_it_stands(self, one: Reviewed) -> list[PullFinding]:
         """What the head shows and the base does not."""
@@ -155,12 +165,25 @@ class Review:
                 continue
             at = self._place(one, finding, suspects)
             line = at.line if at else 0
-            like = one.base.why_not and self.bench.is_known(finding)
-            like = like or any(is_like(finding, other) for other, _ in shown.values())
-            if like and line not in one.changed:
-                continue
-            told.append(self._told(one, finding, line, mutant=False))
+            why = "" if line in one.changed else self._may_be_old(one, finding, shown)
+            if why:
+                self.notes.append(f"{one.route.file.path}:{line}: not told, {why}: {finding.title}")
+            else:
+                told.append(self._told(one, finding, line, mutant=False))
         return told
+
+    def _may_be_old(self, one: Reviewed, finding: Finding, shown: Found) -> str:
+        """Why what is on a line that was not changed is not taken for new; empty when it is."""
+        if one.base.why_not:
+            return (
+                "the base could not be asked, and the night knows it" if self.bench.is_known(finding) else ""
+            )
+        if any(is_like(finding, other) for other, _ in shown.values()):
+            return "the base has one like it"
+        waiting = self.bench.waiting(one.base.suspects)
+        if any((s.kind, s.aspect) == (finding.suspect.kind, finding.suspect.aspect) for s in waiting):
+            return "the base has one of this kind that there was no time to look into"
+        return ""
 
     # Mutants
 
@@ -293,24 +316,6 @@ def is_like(finding: Finding, other: Finding) -> bool:
     more in a program than another."""
     same = (finding.suspect.kind, finding.suspect.aspect) == (other.suspect.kind, other.suspect.aspect)
     return same and bool(set(finding.operators) & set(other.operators))
-
-
-def file_in(root: Path, name: str) -> Path | None:
-    """A changed file in a checkout; None unless it is a plain file there, of a size that is looked at."""
-    top = root.resolve()
-    path = top / name
-    if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(top):
-        return None
-    return path.resolve() if path.stat().st_size <= LARGEST else None
-
-
-def text_of(root: Path, name: str) -> str | None:
-    """Its text."""
-    path = file_in(root, name)
-    try:
-        return path.read_text(encoding="utf-8") if path else None
-    except (OSError, UnicodeDecodeError):
-        return None
 
 
 def lines_of(origin: str) -> set[int]:

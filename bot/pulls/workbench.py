@@ -75,6 +75,7 @@ class Workbench:
         if self.known is not None and (self.known / "findings").is_dir():
             shutil.copytree(self.known / "findings", self.folder / "store" / "findings")
         self.store = Store(self.folder / "store", self.voice.say)
+        self.seen: dict[str, Suspect] = {}
         self.before = frozenset(self.store.catalogue.now().owner)
 
     @contextmanager
@@ -86,7 +87,8 @@ class Workbench:
             yield pool
 
     def look(self, pool: Pool, engine: str, path: Path, lines: Sequence[int], *, check: bool) -> Looked:
-        """Read a file, and with `check` compare it as it stands."""
+        """Read a file, and with `check` compare it as it stands. Its suspects are not triaged until they are
+        taken."""
         reply = pool.call(
             "engine.read", {"engine": engine, "path": str(path), "lines": list(lines)}, READ_LIMITS
         )
@@ -99,9 +101,13 @@ class Workbench:
         found = list(whole)
         if whole:
             found = self._narrowed(pool, spec, whole, reading.pieces, args)
-        for suspect in found:
-            self.store.add(suspect)
+        self.seen |= {suspect.id: suspect for suspect in found}
         return Looked(reading, frozenset(s.id for s in found), why)
+
+    def take(self, suspects: frozenset[str]) -> None:
+        """Have triage look into these."""
+        for ident in sorted(suspects):
+            self.store.add(self.seen[ident])
 
     def _narrowed(
         self, pool: Pool, spec: Spec, whole: tuple[Suspect, ...], pieces: Sequence[Piece], args: Json
@@ -128,7 +134,7 @@ class Workbench:
     def _checked(self, pool: Pool, spec: Spec, job: str, args: Json) -> tuple[tuple[Suspect, ...], str]:
         """(suspects, why nothing was compared)."""
         journal = self.folder / "journal" / f"{threading.get_ident()}.json"
-        journal.parent.mkdir(exist_ok=True)
+        journal.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(ATTEMPTS):
             journal.unlink(missing_ok=True)
             reply = pool.call(job, args, CHECK_LIMITS, journal)
@@ -172,6 +178,10 @@ class Workbench:
             if finding is not None and suspect is not None:
                 found.setdefault(finding.signature, (finding, []))[1].append(suspect)
         return found
+
+    def waiting(self, suspects: frozenset[str]) -> list[Suspect]:
+        """Those of the suspects that triage has not come to."""
+        return [suspect for suspect in self.store.pending() if suspect.id in suspects]
 
     def is_known(self, finding: Finding) -> bool:
         """Whether the night knew it."""
