@@ -192,13 +192,13 @@ def _fitted(
     """The body, with as much of the log as fits. TooLongError when the reproducer alone is too long."""
     known = {**facts.about(finding, hosts), **asked}
     template = f"{form}.md.j2"
-
-    def room() -> int:
-        return longest - SPARE - len(filled(template, **known, log=""))
-
+    bare = filled(template, **known, log="")
     for part in LEFT_OUT:
-        if room() < LEAST_LOG and known.get(part):
+        if longest - SPARE - len(bare) < LEAST_LOG and known.get(part):
             known[part] = ""
-    if room() < 0:
-        raise TooLongError(f"the reproducer of {finding.signature} leaves no room: {-room()} characters over")
-    return filled(template, **known, log=cut(defang(facts.log(finding), hosts), min(LOG, room())))
+            bare = filled(template, **known, log="")
+    room = longest - SPARE - len(bare)
+    if room < 0:
+        raise TooLongError(f"the reproducer of {finding.signature} leaves no room: {-room} characters over")
+    log = cut(defang(facts.log(finding), hosts), min(LOG, room))
+    return filled(template, **known, log=log) if log else bare

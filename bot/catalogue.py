@@ -36,11 +36,11 @@ class Findings:
 
     def sharing(self, finding: Finding) -> list[Finding]:
         """The records besides it that are of one bug with `finding`, which may be new or changed."""
-        owners = {self.owner[name] for name in (finding.signature, *finding.aliases) if name in self.owner}
+        owners = {self.owner[name] for name in finding.names if name in self.owner}
         members = {
             name: self.parts[name]
             for owner in owners
-            for name in (owner, *self.by_signature[owner].aliases)
+            for name in self.by_signature[owner].names
             if name in self.parts and name != finding.signature
         }
         return list(members.values())

@@ -128,10 +128,10 @@ def groups(findings: Iterable[Finding]) -> list[list[Finding]]:
     Their signatures differ."""
     by_name: dict[str, list[Finding]] = {}
     for finding in findings:
-        met = {id(g): g for name in _names(finding) if (g := by_name.get(name))}
+        met = {id(g): g for name in finding.names if (g := by_name.get(name))}
         group = [finding, *(member for g in met.values() for member in g)]
         for member in group:
-            by_name.update(dict.fromkeys(_names(member), group))
+            by_name.update(dict.fromkeys(member.names, group))
     return [_by_age(group) for group in {id(g): g for g in by_name.values()}.values()]
 
 
@@ -220,7 +220,7 @@ def _join_evidence(older: Json, younger: Kept) -> Json:
 def _united(finding: Finding, parts: Sequence[Finding], detail: Json, variants: list[Json]) -> Finding:
     """`finding` with what is the union of its parts."""
     own = {finding.signature}
-    aliases = {name for part in parts for name in _names(part)} - own
+    aliases = {name for part in parts for name in part.names} - own
     if decision := _later_decision(*parts):
         detail["decision"] = decision
     if variants:
@@ -256,10 +256,6 @@ def _by_age(group: list[Finding]) -> list[Finding]:
         return (is_joined, finding.first_seen == "", finding.first_seen, finding.signature)
 
     return sorted(group, key=age)
-
-
-def _names(finding: Finding) -> tuple[str, ...]:
-    return (finding.signature, *finding.aliases)
 
 
 def _alone(finding: Finding) -> Finding:

@@ -7,8 +7,9 @@ are replaced in one batch; folders of findings that have become one with another
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bot import wire
 from bot.files import Batch, is_leftover
@@ -26,6 +27,8 @@ from bot.merge import (
 )
 from bot.store import Store
 from fuzzers.records import Finding
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def merge(store: Store, other: Store) -> Merged:
             wholes = list(_merge_findings(store, other, batch))
             trials = _merge_ledger(store, other, batch)
             holds = _merge_holds(store, other, batch)
-            _merge_publications(store, other, batch)
+            _merge_file(store, other, batch, "published.json", Store.all_publications, merge_publications)
             runs = _merge_runs(store, other, batch)
         for whole in wholes:
             # Only what was read as a finding: an alias is whatever the other store says.
@@ -116,27 +119,30 @@ def _kept(
     return merge_kept(*sides) if len(sides) == 2 else sides[0]
 
 
+def _merge_file(
+    store: Store,
+    other: Store,
+    batch: Batch,
+    name: str,
+    read: Callable[[Store], R],
+    merged: Callable[[R, R], R],
+) -> tuple[R, R]:
+    """Merge a file that is one record; what we had, and what we have now."""
+    ours = read(store)
+    whole = merged(ours, read(other))
+    if whole != ours:
+        batch.write(store.root / name, wire.text(whole))
+    return ours, whole
+
+
 def _merge_ledger(store: Store, other: Store, batch: Batch) -> int:
-    ours, theirs = store.ledger(), other.ledger()
-    merged = merge_ledgers(ours, theirs)
-    if merged != ours:
-        batch.write(store.root / "ledger.json", wire.text(merged))
-    return len(merged.builds) - len(ours.builds)
+    ours, whole = _merge_file(store, other, batch, "ledger.json", Store.ledger, merge_ledgers)
+    return len(whole.builds) - len(ours.builds)
 
 
 def _merge_holds(store: Store, other: Store, batch: Batch) -> int:
-    ours, theirs = store.all_holds(), other.all_holds()
-    merged = merge_holds(ours, theirs)
-    if merged != ours:
-        batch.write(store.root / "holds.json", wire.text(merged))
-    return len(merged.holds) - len(ours.holds)
-
-
-def _merge_publications(store: Store, other: Store, batch: Batch) -> None:
-    ours, theirs = store.all_publications(), other.all_publications()
-    merged = merge_publications(ours, theirs)
-    if merged != ours:
-        batch.write(store.root / "published.json", wire.text(merged))
+    ours, whole = _merge_file(store, other, batch, "holds.json", Store.all_holds, merge_holds)
+    return len(whole.holds) - len(ours.holds)
 
 
 def _merge_runs(store: Store, other: Store, batch: Batch) -> int:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bot import wire
 from bot.builds.offer import Offer
@@ -77,5 +77,5 @@ def _shard(offer: Offer, engine: str, number: int, day: str) -> Shard:
     label = re.sub(r"[^\w.+-]", "-", f"{offer.framework}-{offer.version or 'installed'}-{engine}-{number}")
     told = f"{day} {label}".encode()
     seed = int.from_bytes(hashlib.sha256(told).digest()[:4]) % 2**31
-    shard = Shard(label, offer.framework, offer.variant, build, offer.version, engine, seed)
-    return replace(shard, name=shard.name.replace("+", "-"))
+    name = label.replace("+", "-")
+    return Shard(name, offer.framework, offer.variant, build, offer.version, engine, seed)

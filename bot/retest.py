@@ -61,7 +61,7 @@ def retest(
     its reason, and the rest goes on."""
     done = []
     for finding in list(_of(store, build.framework)):
-        if only and only not in (finding.signature, *finding.aliases):
+        if only and only not in finding.names:
             continue
         found = one(finding, store.script(finding), fresh)
         _remember(store, build, found)

@@ -231,6 +231,10 @@ class Store:
         """What has been published where, by tracker and signature."""
         return [found for _, found in sorted(self.all_publications().records.items())]
 
+    def published(self, tracker: str) -> dict[str, Published]:
+        """What one tracker has, by the names that the findings had when it was written."""
+        return {one.signature: one for one in self.publications() if one.tracker == tracker}
+
     def put_published(self, *records: Published) -> None:
         """Note what a tracker has now."""
         with self.shelf.held():

@@ -214,6 +214,11 @@ class Finding:
     detail: Json = field(default_factory=dict)
     schema: int = SCHEMA
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that it goes by, its signature first."""
+        return (self.signature, *self.aliases)
+
 
 def encode(record: Any) -> Json:
     """The JSON form of a record: a dict of plain values."""

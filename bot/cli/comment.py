@@ -13,7 +13,7 @@ from bot.commands.event import read_event
 from bot.commands.handle import Gate, Handled
 from bot.commands.order import write_order
 from bot.errors import UserMistake
-from bot.publishing.publisher import sealed
+from bot.publishing.marks import sealed
 from bot.store import Store
 from bot.trackers.opening import pull_host, tracker
 from fuzzers.records import encode

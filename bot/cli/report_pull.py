@@ -15,8 +15,7 @@ from bot.commands.work import Worked, read_worked
 from bot.defang import defang, fence, inline
 from bot.errors import UserMistake
 from bot.files import write_atomically
-from bot.publishing.marks import Seal
-from bot.publishing.publisher import sealed
+from bot.publishing.marks import Seal, sealed
 from bot.pulls.checks import Reporter, Told, harmless
 from bot.pulls.result import read_result
 from bot.pulls.sarif import sarif

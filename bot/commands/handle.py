@@ -36,12 +36,6 @@ from fuzzers.records import Finding
 DEFAULT_SECONDS = 600.0
 """For `/fuzz run` without --budget."""
 
-ON_FINDINGS = (
-    Verb.RETEST, Verb.BISECT, Verb.REDUCE, Verb.APPROVE, Verb.UPSTREAM,
-    Verb.DUP, Verb.INVALID, Verb.WONTFIX, Verb.UNDO,
-)  # fmt: skip
-"""What makes sense on a finding's issue alone."""
-
 
 @dataclass(frozen=True)
 class Handled:
@@ -220,9 +214,8 @@ class Asked:
         finding = self.finding
         kind = self.gate.tracker.name.partition(":")[0]
         name = f"{kind}:{self.gate.settings.upstream}"
-        known = {one.signature: one for one in self.gate.store.publications() if one.tracker == name}
-        names = (finding.signature, *finding.aliases)
-        found = next((known[one] for one in names if one in known), None)
+        known = self.gate.store.published(name)
+        found = next((known[one] for one in finding.names if one in known), None)
         return finding, found or Published(finding.signature, name)
 
 

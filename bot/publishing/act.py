@@ -109,12 +109,8 @@ class Actor:
 
     def _find(self, finding: Finding) -> Issue | None:
         """The finding's issue, by its mark, in a listing of now."""
-        names = {finding.signature, *finding.aliases}
-        for issue in self.tracker.own_issues():
-            said = self.seal.read(marks.ISSUE, issue.body)
-            if said and said[0][0] in names:
-                return issue
-        return None
+        listed = marks.named(self.tracker.own_issues(), self.seal)
+        return next((issue for name, issue in listed if name in finding.names), None)
 
     def write(self, step: Step) -> None:
         """Change body, title, state."""

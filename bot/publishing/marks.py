@@ -10,7 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from bot.errors import UserMistake
+from bot.settings import Settings
+from bot.trackers.protocol import Issue, Tracker
 
 BEGIN = "<!-- nightfuzz:begin -->"
 END = "<!-- nightfuzz:end -->"
@@ -55,6 +60,24 @@ class Seal:
     def _code(self, kind: str, told: str) -> str:
         said = f"{self.repository}\n{kind}\n{told}".encode()
         return hmac.new(self.key, said, hashlib.sha256).hexdigest()[:32]
+
+
+def sealed(settings: Settings, tracker: Tracker) -> Seal:
+    """What marks are made with on a tracker. On a host the key must be a secret, or anybody could make
+    marks."""
+    key = settings.marker_key.get_secret_value()
+    if not key and settings.tracker != "outbox":
+        raise UserMistake(
+            "no key for the marks in issues: set NIGHTFUZZ_MARKER_KEY to a long random text, and keep it"
+        )
+    return Seal(key.encode(), tracker.repository_id())
+
+
+def named(issues: Iterable[Issue], seal: Seal) -> Iterator[tuple[str, Issue]]:
+    """The issues that say which finding they are of, with its name at the time, in their order."""
+    for issue in issues:
+        for name, *_ in seal.read(ISSUE, issue.body)[:1]:
+            yield name, issue
 
 
 def part(text: str, mark: str) -> str:

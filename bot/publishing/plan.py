@@ -164,8 +164,7 @@ class Planner:
 
     def _record(self, finding: Finding) -> Published:
         """The ledger's record of a finding, whichever of its names it was written under."""
-        names = (finding.signature, *finding.aliases)
-        known = [self.site.records[name] for name in names if name in self.site.records]
+        known = [self.site.records[name] for name in finding.names if name in self.site.records]
         told = tuple(sorted({slug for one in known for slug in one.told}))
         first = next((one for one in known if one.number), known[0] if known else None)
         if first is None:

@@ -11,13 +11,12 @@ import os
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bot import bodies, retest
-from bot.errors import UserMistake
 from bot.publishing import marks, upstream
 from bot.publishing.act import Actor, Done
-from bot.publishing.marks import Seal
+from bot.publishing.marks import sealed
 from bot.publishing.plan import REMOVED, Caps, Plan, Planner, Site, Step
 from bot.render import is_published
 from bot.settings import Settings
@@ -46,9 +45,9 @@ class Publisher:
 
     def plan(self) -> Plan:
         """What there is to do; writes nothing."""
-        seal = self.seal()
+        seal = sealed(self.settings, self.tracker)
         issues = list(self.tracker.own_issues())
-        records = self._records(self.tracker)
+        records = self.store.published(self.tracker.name)
         findings = [f for f in self.store.findings() if self._is_published(f, records)]
         planner = Planner(
             Site(self.tracker.name, self.tracker.account().login, seal, issues, records, self.tracker.now()),
@@ -99,25 +98,16 @@ class Publisher:
         """Requests made to both trackers."""
         return self.tracker.calls() + (self.other.calls() if self.other is not None else 0)
 
-    def seal(self) -> Seal:
-        """What marks are made with here."""
-        return sealed(self.settings, self.tracker)
-
     def _actor(self, on: Tracker, until: float = math.inf) -> Actor:
-        seal = replace(self.seal(), repository=on.repository_id())
-        return Actor(on, self.store, seal, self.hosts, until, self.tell)
+        return Actor(on, self.store, sealed(self.settings, on), self.hosts, until, self.tell)
 
     def _caps(self) -> Caps:
         given = self.settings
         return Caps(given.new_a_run, given.new_a_day, given.open_issues, given.quiet_hours)
 
-    def _records(self, tracker: Tracker) -> dict[str, Published]:
-        return {one.signature: one for one in self.store.publications() if one.tracker == tracker.name}
-
     def _is_published(self, finding: Finding, records: dict[str, Published]) -> bool:
         """Severe enough, or on the tracker already: what was filed is looked after."""
-        names = (finding.signature, *finding.aliases)
-        is_filed = any(name in records and records[name].number for name in names)
+        is_filed = any(name in records and records[name].number for name in finding.names)
         return is_filed or is_published(finding, self.settings.publish_down_to)
 
     def _text(self, finding: Finding) -> bodies.Text:
@@ -140,16 +130,6 @@ class Publisher:
                 except MissingError:
                     gone.add(record.number)
         return frozenset(gone)
-
-
-def sealed(settings: Settings, tracker: Tracker) -> Seal:
-    """What marks are made with. On a host the key must be a secret, or anybody could make marks."""
-    key = settings.marker_key.get_secret_value()
-    if not key and settings.tracker != "outbox":
-        raise UserMistake(
-            "no key for the marks in issues: set NIGHTFUZZ_MARKER_KEY to a long random text, and keep it"
-        )
-    return Seal(key.encode(), tracker.repository_id())
 
 
 def _holder() -> str:

@@ -9,7 +9,7 @@ a person files, the bot writes nothing upstream, ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -61,14 +61,10 @@ class Tier:
 
     def homeward(self) -> Plan:
         """Steps on the triage tracker: how to file what is approved, that it is filed, what upstream said."""
-        here = {
-            one.signature: one
-            for one in self.store.publications()
-            if one.tracker == self.here.name and one.number
-        }
+        here = {name: one for name, one in self.store.published(self.here.name).items() if one.number}
         steps = []
         for finding, record in self._records():
-            issue = self._of(finding, here)
+            issue = next((here[name] for name in finding.names if name in here), None)
             if issue is None:
                 continue
             for telling in self._tellings(finding, record):
@@ -94,14 +90,11 @@ class Tier:
 
     def _records(self) -> Iterator[tuple[Finding, Published]]:
         """The findings that a person has approved or filed, with the upstream's record."""
-        for record in self.store.publications():
-            finding = self.store.finding(record.signature)
-            if record.tracker == self.there.name and finding and (record.approved or record.number):
+        findings = self.store.catalogue.now()
+        for name, record in self.store.published(self.there.name).items():
+            finding = findings.named(name)
+            if finding and (record.approved or record.number):
                 yield finding, record
-
-    def _of(self, finding: Finding, records: Mapping[str, Published]) -> Published | None:
-        names = (finding.signature, *finding.aliases)
-        return next((records[name] for name in names if name in records), None)
 
     def _waits(self, finding: Finding, record: Published) -> str:
         """Why what a person has approved cannot go out now; empty when it can."""
@@ -130,8 +123,7 @@ class Tier:
         most -= sum(bool(one.number) and one.filed_at[:10] == today for _, one in self._records())
         filed = self._filed()
         for finding, record in unfiled:
-            names = (finding.signature, *finding.aliases)
-            if issue := next((filed[name] for name in names if name in filed), None):
+            if issue := next((filed[name] for name in finding.names if name in filed), None):
                 after = replace(record, number=issue.number, url=issue.url, filed_at=issue.created_at)
                 steps.append(Step(What.NOTE, finding, after, "it is filed; the answer was lost"))
             elif most <= 0:
@@ -144,9 +136,8 @@ class Tier:
     def _filed(self) -> dict[str, Issue]:
         """What the bot has filed upstream, by the names in its marks; the oldest of a name."""
         found: dict[str, Issue] = {}
-        for issue in self.there.own_issues():
-            for name, *_ in self._seal().read(marks.ISSUE, issue.body)[:1]:
-                found.setdefault(name, issue)
+        for name, issue in marks.named(self.there.own_issues(), self._seal()):
+            found.setdefault(name, issue)
         return found
 
     def _filing(self, finding: Finding, record: Published) -> Step:
@@ -181,7 +172,7 @@ class Tier:
             yield Step(What.NOTE, finding, after, f"upstream says: {said}")
 
     def _seal(self) -> Seal:
-        return Seal(self.settings.marker_key.get_secret_value().encode(), self.there.repository_id())
+        return marks.sealed(self.settings, self.there)
 
 
 def _said(issue: Issue) -> str:

@@ -34,12 +34,16 @@ class Telling:
 
 @dataclass(frozen=True)
 class Wanted:
-    """An issue as it should be. `may_be_filed` says whether it is worth opening where there is none."""
+    """An issue as it should be."""
 
     state: IssueState
     reason: Reason | None
-    may_be_filed: bool
     tellings: tuple[Telling, ...] = ()
+
+    @property
+    def may_be_filed(self) -> bool:
+        """Whether it is worth opening where there is none."""
+        return self.state is IssueState.OPEN
 
 
 def wanted(finding: Finding) -> Wanted:
@@ -47,10 +51,10 @@ def wanted(finding: Finding) -> Wanted:
     decided = finding.detail.get("decision")
     kind = str(decided.get("kind", "")) if isinstance(decided, dict) else ""
     if history.decision(finding) is not None and finding.state != "open":
-        return Wanted(IssueState.CLOSED, FINAL.get(kind, Reason.NOT_PLANNED), False, _tellings(finding))
+        return Wanted(IssueState.CLOSED, FINAL.get(kind, Reason.NOT_PLANNED), _tellings(finding))
     if finding.state == "gone":
-        return Wanted(IssueState.CLOSED, Reason.COMPLETED, False, _tellings(finding))
-    return Wanted(IssueState.OPEN, None, True, _tellings(finding))
+        return Wanted(IssueState.CLOSED, Reason.COMPLETED, _tellings(finding))
+    return Wanted(IssueState.OPEN, None, _tellings(finding))
 
 
 def _tellings(finding: Finding) -> tuple[Telling, ...]:

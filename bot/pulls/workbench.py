@@ -185,7 +185,7 @@ class Workbench:
 
     def is_known(self, finding: Finding) -> bool:
         """Whether the night knew it."""
-        return bool({finding.signature, *finding.aliases} & self.before)
+        return not self.before.isdisjoint(finding.names)
 
 
 def reading_of(reply: Reply) -> Reading:
