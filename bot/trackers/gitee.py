@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,15 +19,14 @@ import requests
 
 from bot.trackers.client import TIMEOUT_SECONDS, WRITE_PAUSE_SECONDS, Client
 from bot.trackers.gitee_lease import Lease
-from bot.trackers.github import PERMISSIONS
 from bot.trackers.github_lease import TIME
+from bot.trackers.hosted import Hosted
 from bot.trackers.protocol import (
     Account,
     Comment,
     Issue,
     IssueState,
     MissingError,
-    Permission,
     Reaction,
     Reason,
     ThrottledError,
@@ -69,11 +67,9 @@ def gitee_client(api: str, token: str, pause: float = WRITE_PAUSE_SECONDS) -> Cl
 
 
 @dataclass
-class Gitee:
+class Gitee(Hosted):
     """One repository, `owner/name`."""
 
-    client: Client
-    repository: str
     longest_body: int = LONGEST_BODY
     _made: set[str] = field(default_factory=set, repr=False)
 
@@ -83,38 +79,12 @@ class Gitee:
         return f"gitee:{self.repository}"
 
     @property
-    def root(self) -> str:
-        """The path of the repository's part of the API."""
-        return f"/repos/{self.repository}"
-
-    @property
     def _owner(self) -> str:
         return self.repository.partition("/")[0]
 
     @property
     def _repo(self) -> str:
         return self.repository.partition("/")[2]
-
-    @cached_property
-    def _about(self) -> Mapping[str, Any]:
-        try:
-            about: Mapping[str, Any] = self.client.get(self.root).data
-        except MissingError:
-            raise TrackerError(
-                f"there is no repository {self.repository}, or the token may not see it"
-            ) from None
-        found = str(about.get("full_name", ""))
-        if found.lower() != self.repository.lower():
-            raise TrackerError(f"{self.repository} has moved to {found}: set `repository` to that")
-        if about.get("has_issues") is False:
-            raise TrackerError(
-                f"issues are switched off in {self.repository}: switch them on in its settings"
-            )
-        return about
-
-    def repository_id(self) -> str:
-        """The repository's number."""
-        return str(self._about["id"])
 
     @cached_property
     def _account(self) -> Account:
@@ -193,14 +163,6 @@ class Gitee:
     def react(self, comment: str, reaction: Reaction) -> None:
         """There are none here: the reply says it."""
 
-    def permission(self, login: str) -> Permission:
-        """The host's own word."""
-        try:
-            told = self.client.get(f"{self.root}/collaborators/{_plain(login)}/permission").data
-        except MissingError:
-            return Permission.NONE
-        return PERMISSIONS.get(str(told.get("permission", "")), Permission.NONE)
-
     def ensure_labels(self, labels: Sequence[str]) -> None:
         """Make the labels that are not there."""
         wanted = [label for label in dict.fromkeys(map(_label, labels)) if label not in self._made]
@@ -220,23 +182,11 @@ class Gitee:
             if label not in {str(one["name"]) for one in there}:
                 raise  # else somebody was quicker, or our first try got through
 
-    @contextmanager
-    def lease(self, holder: str, seconds: float) -> Iterator[None]:
-        """As the protocol says; what marks it is a file that names the holder."""
-        lease = Lease(self.client, self.root, str(self._about.get("default_branch", "master")))
-        mine = lease.take(holder, seconds)
-        try:
-            yield
-        finally:
-            lease.give_back(mine)
+    def _in_path(self, login: str) -> str:
+        return _plain(login)
 
-    def now(self) -> str:
-        """The server's clock."""
-        return self.client.now()
-
-    def calls(self) -> int:
-        """Requests made."""
-        return self.client.calls
+    def _lease(self) -> Lease:
+        return Lease(self.client, self.root, str(self._about.get("default_branch", "master")))
 
     def _pages(self, path: str, **parameters: Any) -> Iterator[Any]:
         """The items of a listing; the host tells how many pages there are."""

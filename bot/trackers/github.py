@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bot.trackers.client import Client, MovedError
+from bot.trackers.client import MovedError
 from bot.trackers.github_lease import Lease
+from bot.trackers.hosted import Hosted
 from bot.trackers.protocol import (
     Account,
     Comment,
     Issue,
     IssueState,
     MissingError,
-    Permission,
     Reaction,
     Reason,
     TrackerError,
@@ -34,25 +33,11 @@ LONGEST_BODY = 65_536
 BY_NUMBER = re.compile(r"/repositories/\d+$")
 FRACTION = re.compile(r"\.\d+(?=Z$)")
 
-PERMISSIONS: dict[str, Permission] = {
-    "admin": Permission.ADMIN,
-    "maintain": Permission.WRITE,
-    "write": Permission.WRITE,
-    "push": Permission.WRITE,
-    "triage": Permission.READ,
-    "read": Permission.READ,
-    "pull": Permission.READ,
-    "none": Permission.NONE,
-}
-"""GitHub's word for what an account may do; one that is not here is nothing."""
-
 
 @dataclass
-class GitHub:
+class GitHub(Hosted):
     """One repository, `owner/name`. `login` is the bot's, where the token cannot tell it (an App's)."""
 
-    client: Client
-    repository: str
     login: str = ""
     longest_body: int = LONGEST_BODY
     _made: set[str] = field(default_factory=set, repr=False)
@@ -62,32 +47,11 @@ class GitHub:
         """The key of what was published here."""
         return f"github:{self.repository}"
 
-    @property
-    def root(self) -> str:
-        """The path of the repository's part of the API."""
-        return f"/repos/{self.repository}"
-
-    @cached_property
-    def _about(self) -> Mapping[str, Any]:
-        """The repository as GitHub describes it, checked."""
+    def _described(self) -> Mapping[str, Any]:
         try:
-            about: Mapping[str, Any] = self.client.get(self.root).data
-        except MissingError:
-            raise TrackerError(
-                f"there is no repository {self.repository}, or the token may not see it"
-            ) from None
+            return super()._described()
         except MovedError as moved:
-            about = self._moved(moved)
-        found = str(about.get("full_name", ""))
-        if found.lower() != self.repository.lower():
-            raise TrackerError(f"{self.repository} has moved to {found}: set `repository` to that")
-        if about.get("archived"):
-            raise TrackerError(f"{self.repository} is archived: nothing can be written there")
-        if about.get("has_issues") is False:
-            raise TrackerError(
-                f"issues are switched off in {self.repository}: switch them on in its settings"
-            )
-        return about
+            return self._moved(moved)
 
     def _moved(self, moved: MovedError) -> Mapping[str, Any]:
         """The repository that GitHub says it is now, by its number, which stays."""
@@ -96,10 +60,6 @@ class GitHub:
             raise moved
         there: Mapping[str, Any] = self.client.get(number[0]).data
         return there
-
-    def repository_id(self) -> str:
-        """The repository's number."""
-        return str(self._about["id"])
 
     @cached_property
     def _account(self) -> Account:
@@ -163,7 +123,7 @@ class GitHub:
     def _here(self, method: str, number: str, content: Mapping[str, Any] | None = None) -> Issue:
         """An issue that has been moved to another repository is none of this one's any more."""
         try:
-            answer = self.client.send(method, f"{self.root}/issues/{_number(number)}", body=content)
+            answer = self.client.send(method, f"{self.root}/issues/{number_in_path(number)}", body=content)
         except MovedError as moved:
             self.repository_id()  # or is it the repository that has moved?
             raise MissingError(str(moved)) from None
@@ -172,30 +132,22 @@ class GitHub:
     def comments(self, number: str, since: str = "") -> Iterator[Comment]:
         """An issue's comments, oldest first."""
         changed = {"since": since} if since else {}
-        for plain in self.client.pages(f"{self.root}/issues/{_number(number)}/comments", **changed):
+        for plain in self.client.pages(f"{self.root}/issues/{number_in_path(number)}/comments", **changed):
             yield _comment(plain)
 
     def comment(self, number: str, body: str) -> Comment:
         """Add a comment."""
-        return _comment(self._post(f"{self.root}/issues/{_number(number)}/comments", {"body": body}))
+        return _comment(self._post(f"{self.root}/issues/{number_in_path(number)}/comments", {"body": body}))
 
     def edit_comment(self, ident: str, body: str) -> Comment:
         """Replace a comment's text."""
-        path = f"{self.root}/issues/comments/{_number(ident)}"
+        path = f"{self.root}/issues/comments/{number_in_path(ident)}"
         return _comment(self.client.send("PATCH", path, body={"body": body}).data)
 
     def react(self, comment: str, reaction: Reaction) -> None:
         """Put a reaction on a comment; once more is the same one."""
-        path = f"{self.root}/issues/comments/{_number(comment)}/reactions"
+        path = f"{self.root}/issues/comments/{number_in_path(comment)}/reactions"
         self.client.send("POST", path, body={"content": reaction})
-
-    def permission(self, login: str) -> Permission:
-        """GitHub's own word."""
-        try:
-            told = self.client.get(f"{self.root}/collaborators/{_login(login)}/permission").data
-        except MissingError:
-            return Permission.NONE
-        return PERMISSIONS.get(str(told.get("permission", "")), Permission.NONE)
 
     def ensure_labels(self, labels: Sequence[str]) -> None:
         """Make the labels that are not there."""
@@ -215,23 +167,11 @@ class GitHub:
             if "already_exists" not in str(refusal):  # somebody was quicker, or our first try got through
                 raise
 
-    @contextmanager
-    def lease(self, holder: str, seconds: float) -> Iterator[None]:
-        """As the protocol says; what marks it is a branch at a commit that names the holder."""
-        lease = Lease(self.client, self.repository, str(self._about["default_branch"]))
-        mine = lease.take(holder, seconds)
-        try:
-            yield
-        finally:
-            lease.give_back(mine)
+    def _in_path(self, login: str) -> str:
+        return _login(login)
 
-    def now(self) -> str:
-        """The server's clock."""
-        return self.client.now()
-
-    def calls(self) -> int:
-        """Requests made."""
-        return self.client.calls
+    def _lease(self) -> Lease:
+        return Lease(self.client, self.repository, str(self._about["default_branch"]))
 
     def _post(self, path: str, content: Mapping[str, Any]) -> Any:
         return self.client.send("POST", path, body=content, idempotent=False).data
@@ -287,7 +227,7 @@ def _time(told: object) -> str:
     return FRACTION.sub("", str(told)) if told else ""
 
 
-def _number(text: str) -> str:
+def number_in_path(text: str) -> str:
     """An issue's or a comment's number as part of a path."""
     if not (text.isascii() and text.isdigit()):
         raise MissingError(f"{text!r} is no number of an issue or a comment")

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from bot.defang import cut
 from bot.trackers.client import Client
+from bot.trackers.github import number_in_path
 from bot.trackers.protocol import MissingError, TrackerError
 from bot.trackers.pulls import Annotation, ChangedFile, Conclusion, Pull
 
@@ -40,7 +41,7 @@ class GitHubPulls:
 
     def pull(self, number: str) -> Pull:
         """One pull request, with the commit that it branched from."""
-        plain = self.client.get(f"{self.root}/pulls/{_number(number)}").data
+        plain = self.client.get(f"{self.root}/pulls/{number_in_path(number)}").data
         head, base = plain["head"], plain["base"]
         origin = head.get("repo") or {}
         return Pull(
@@ -64,7 +65,7 @@ class GitHubPulls:
     def changed_files(self, number: str) -> list[ChangedFile]:
         """The files that it adds or changes."""
         found = []
-        for plain in self.client.pages(f"{self.root}/pulls/{_number(number)}/files"):
+        for plain in self.client.pages(f"{self.root}/pulls/{number_in_path(number)}/files"):
             if plain["status"] != "removed":
                 lines = tuple(added_lines(str(plain.get("patch") or "")))
                 found.append(ChangedFile(str(plain["filename"]), str(plain["status"]), lines))
@@ -112,7 +113,9 @@ class GitHubPulls:
                 "annotations": [_annotation(one) for one in part],
             }
             body: dict[str, Any] = {"status": "completed", "conclusion": conclusion, "output": output}
-            self.client.send("PATCH", f"{self.root}/check-runs/{_number(ident)}", body=body, idempotent=False)
+            self.client.send(
+                "PATCH", f"{self.root}/check-runs/{number_in_path(ident)}", body=body, idempotent=False
+            )
 
 
 def added_lines(patch: str) -> Iterator[int]:
@@ -149,9 +152,3 @@ def _sha(text: object) -> str:
     if not SHA.fullmatch(found):
         raise TrackerError(f"{found[:50]!r} is no full sha of a commit")
     return found
-
-
-def _number(text: str) -> str:
-    if not (text.isascii() and text.isdigit()):
-        raise MissingError(f"{text!r} is no number")
-    return text
