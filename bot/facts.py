@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bot import classify, history, reading
+from bot.commits import is_compare_link
 from bot.defang import code, cut, fence, inline, prose
 from bot.evidence import Row, quantities, rows
 from bot.localise import DYNAMIC, LADDER
@@ -32,10 +33,6 @@ MESSAGE = 4_000
 """Characters of an exception's message; that of a failed C++ compilation is as long as the compiler likes."""
 
 TRACEBACK = "Traceback (most recent call last)"
-
-COMPARE = re.compile(
-    r"https://[a-z]+\.(?:com|net)/[\w.-]+/[\w.-]+/compare/[0-9a-f]{7,40}\.\.\.[0-9a-f]{7,40}"
-)
 
 SHA = re.compile(r"[0-9a-f]{12,40}")
 
@@ -286,4 +283,5 @@ def _link(finding: Finding) -> str:
     """The commits between the last good build and the first bad one. It is shown only if it is nothing but an
     address of a comparison: builds tell their own commits."""
     change = classify.standing(finding).change
-    return change.link if change is not None and COMPARE.fullmatch(change.link) else ""
+    framework = finding.suspect.build.framework
+    return change.link if change is not None and is_compare_link(framework, change.link) else ""

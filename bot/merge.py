@@ -180,7 +180,6 @@ def merge_publications(a: Publications, b: Publications) -> Publications:
         return replace(
             later,
             told=tuple(sorted({*x.told, *y.told})),
-            read_at=max(x.read_at, y.read_at),
             approved=approval.approved,
             approved_by=approval.approved_by,
             approved_at=approval.approved_at,

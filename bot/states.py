@@ -115,9 +115,9 @@ class Published:
     that time, `tracker` that of `bot.trackers`; `number` is empty while nothing is filed there.
 
     `body` is the digest of our part of the body, `state` what we set (`open`, `closed`), `told` the
-    transitions that have had their comment (`filed`, `bisected <build>`, `fixed <build>`...). `read_at` is up
-    to when people's comments have been read. `approved` is the hash of what a person approved for upstream,
-    with who and when, and in which words; `mirrored` what the upstream last said.
+    transitions that have had their comment (`filed`, `bisected <build>`, `fixed <build>`...). `approved`
+    is the hash of what a person approved for upstream, with who and when, and in which words; `mirrored` what
+    the upstream last said.
     """
 
     signature: str
@@ -130,7 +130,6 @@ class Published:
     told: tuple[str, ...] = ()
     filed_at: str = ""
     written_at: str = ""
-    read_at: str = ""
     approved: str = ""
     approved_by: str = ""
     approved_at: str = ""

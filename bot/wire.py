@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
+from bot.errors import UserMistake
 from fuzzers.records import SCHEMA, Json, encode
 
 T = TypeVar("T")
@@ -75,6 +77,27 @@ def parsed(data: str | bytes) -> object:
         raise UnreadableError(f"not JSON ({error})") from error
     except RecursionError as error:
         raise UnreadableError("not JSON of ours (nested too deeply)") from error
+
+
+def read_file(kind: type[T], path: Path, largest: int, what: str) -> T:
+    """The record in a file that somebody else wrote, of at most `largest` bytes; `what` it should be. Raises
+    `UserMistake` in one line."""
+    try:
+        return read(kind, bounded(path, largest, what))
+    except UnreadableError as error:
+        raise UserMistake(f"{path} is no {what}: {error}") from error
+
+
+def bounded(path: Path, largest: int, what: str) -> bytes:
+    """A file's bytes, unless there are more than `largest`. Raises `UserMistake` in one line."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+    except OSError as error:
+        raise UserMistake(f"{path}: {error.strerror}") from error
+    if len(data) > largest:
+        raise UserMistake(f"{path}: more than {largest / 2**20:g} MiB, which no {what} has")
+    return data
 
 
 def convert(kind: type[T], plain: object) -> T:

@@ -98,7 +98,7 @@ def bisect(
         options.print_json(report.document())
     else:
         for line in report.lines():
-            options.results().print(line, highlight=False, soft_wrap=True, markup=False)
+            options.say(line)
     return 0
 
 

@@ -115,7 +115,7 @@ def install(
     if json:
         options.print_json({"build": encode(got)})
     else:
-        options.results().print(got.interpreter, highlight=False, markup=False, soft_wrap=True)
+        options.say(got.interpreter)
     return 0
 
 

@@ -83,5 +83,5 @@ def _tell(json: bool, why: str, **more: object) -> int:
     if json:
         options.print_json({"said": why, "order": None, "publish": False, **more})
     else:
-        options.results().print(why, highlight=False, soft_wrap=True, markup=False)
+        options.say(why)
     return 0

@@ -45,7 +45,7 @@ def merge(other: Other, out: options.Out = None, json: options.AsJson = False) -
     if json:
         options.print_json(document)
     else:
-        options.results().print(summary(merged, ours.root), markup=False, highlight=False, soft_wrap=True)
+        options.say(summary(merged, ours.root))
     return 0
 
 

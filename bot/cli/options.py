@@ -65,6 +65,11 @@ def results() -> Console:
     return console if console.is_terminal else Console(width=max(console.width, 160))
 
 
+def say(line: str) -> None:
+    """One line of a result for people, as it is: no markup, no colours, no line breaks of ours."""
+    results().print(line, highlight=False, soft_wrap=True, markup=False)
+
+
 def print_json(document: Json) -> None:
     """The one document on standard output."""
     json_text.dump(document, sys.stdout, indent=1)

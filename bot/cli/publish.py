@@ -170,18 +170,16 @@ def _show(plan: Plan, done: Done | None, out: Path) -> None:
             cells = (str(step.what), step.number or step.record.number, step.finding.title, step.why)
             table.add_row(*map(escape, cells))
         options.results().print(table)
-        _say(f"that is the plan; `nightfuzz publish --apply --out {out}` makes it")
+        options.say(f"that is the plan; `nightfuzz publish --apply --out {out}` makes it")
     elif not plan.steps:
-        _say("nothing to do: the tracker is in line with the store")
+        options.say("nothing to do: the tracker is in line with the store")
     if done is not None:
-        _say(f"steps made: {len(done.made)}" + (f", left for the next run: {done.left}" if done.left else ""))
+        options.say(
+            f"steps made: {len(done.made)}" + (f", left for the next run: {done.left}" if done.left else "")
+        )
         for refusal in done.refused:
-            _say(f"refused: {refusal}")
+            options.say(f"refused: {refusal}")
         if done.stopped:
-            _say(f"stopped: {done.stopped}")
+            options.say(f"stopped: {done.stopped}")
     for one in plan.waiting:
-        _say(f"waits: {one.title}: {one.why}")
-
-
-def _say(text: str) -> None:
-    options.results().print(text, highlight=False, soft_wrap=True, markup=False)
+        options.say(f"waits: {one.title}: {one.why}")

@@ -55,10 +55,9 @@ def reviewed(ordered: Order, settings: Settings, head: Path, base: Path) -> Resu
 
 def show(found: Result) -> None:
     """For people, and for a job's summary: a line a finding, a line a note, all of it harmless."""
-    console = options.results()
     said = [
         f"{one.path}:{one.line}: {one.title} ({'mutant' if one.mutant else 'as it stands'}, {one.signature})"
         for one in found.findings
     ]
     for line in (*(said or ["nothing new against the base"]), *found.notes):
-        console.print(inline(line, longest=800), highlight=False, soft_wrap=True, markup=False)
+        options.say(inline(line, longest=800))

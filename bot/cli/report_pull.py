@@ -69,7 +69,7 @@ def _say(told: Told, json: bool) -> None:
         )
     else:
         said = "cancelled, so nothing was reported" if told.cancelled else told.headline
-        options.results().print(said, highlight=False, soft_wrap=True, markup=False)
+        options.say(said)
 
 
 def _on_finding(ordered: Order, result: Path, here: Tracker, seal: Seal) -> None:

@@ -66,7 +66,8 @@ def retest(
     else:
         options.results().print(f"no open findings in {session.store.root}")
     if why and not json:
-        _say(f"held: {why}; when you have looked, `nightfuzz retest --accept --out {settings.out}` goes on")
+        lifts = f"`nightfuzz retest --accept --out {settings.out}`"
+        options.say(f"held: {why}; when you have looked, {lifts} goes on")
     return 1 if any(one.verdict is Verdict.REPRODUCES for one in done) else 0
 
 
@@ -80,17 +81,13 @@ def _accept(settings: Settings, json: bool) -> int:
     if json:
         options.print_json(document)
     elif not lifted:
-        _say(f"nothing is held in {store.root}")
+        options.say(f"nothing is held in {store.root}")
     else:
         for hold in lifted:
-            _say(f"accepted: {hold.framework} {hold.version}: {hold.reason}")
+            options.say(f"accepted: {hold.framework} {hold.version}: {hold.reason}")
         for signature, how in moved.items():
-            _say(f"{signature}: {how}")
+            options.say(f"{signature}: {how}")
     return 0
-
-
-def _say(line: str) -> None:
-    options.results().print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _table(done: list[Retested]) -> Table:

@@ -28,7 +28,7 @@ def fetch(
     """Take what the branch has into the store in --out. A branch that is not there yet is an empty one."""
     settings, branch, store = _opened(out, state_remote, state_branch)
     found = branch.fetch(store)
-    _say(f"{settings.state_branch}: fetched" if found else f"{settings.state_branch}: not there yet")
+    options.say(f"{settings.state_branch}: fetched" if found else f"{settings.state_branch}: not there yet")
     return 0
 
 
@@ -42,7 +42,7 @@ def push(
     """Bring the branch and the store in --out to what both have."""
     settings, branch, store = _opened(out, state_remote, state_branch)
     pushed = branch.push(store, message)
-    _say(f"{settings.state_branch}: pushed" if pushed else f"{settings.state_branch}: nothing new")
+    options.say(f"{settings.state_branch}: pushed" if pushed else f"{settings.state_branch}: nothing new")
     return 0
 
 
@@ -57,7 +57,3 @@ def _opened(out: str | None, remote: str | None, name: str | None) -> tuple[Sett
     warn = options.screen().say
     token = settings.token.get_secret_value()
     return settings, Branch(where, settings.state_branch, token, warn), Store(settings.out / "store", warn)
-
-
-def _say(line: str) -> None:
-    options.results().print(line, highlight=False, soft_wrap=True, markup=False)

@@ -34,5 +34,5 @@ def work(
     if json:
         options.print_json(encode(worked))
     else:
-        options.results().print(worked.said, highlight=False, soft_wrap=True, markup=False)
+        options.say(worked.said)
     return 3 if worked.failed else 0

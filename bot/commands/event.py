@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bot import wire
 from bot.errors import UserMistake
 
 LARGEST = 4 * 2**20
@@ -73,12 +74,9 @@ class CommentEvent(_Read):
 
 def read_event(path: Path) -> CommentEvent:
     """The payload in a file."""
+    data = wire.bounded(path, LARGEST, "comment's event")
     try:
-        if path.stat().st_size > LARGEST:
-            raise UserMistake(f"{path}: more than {LARGEST // 2**20} MiB, which no comment's event has")
-        return CommentEvent.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise UserMistake(f"{path}: {error.strerror}") from error
+        return CommentEvent.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"

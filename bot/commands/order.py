@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot import wire
-from bot.errors import UserMistake
 from bot.files import write_atomically
 from bot.trackers.pulls import ChangedFile
 from fuzzers.records import SCHEMA
@@ -45,7 +44,6 @@ class Order:
     budget: float = 600.0
     seed: int = 0
     settings_sha: str = ""
-    check: str = ""
     schema: int = SCHEMA
 
 
@@ -56,12 +54,4 @@ def write_order(path: Path, order: Order) -> None:
 
 def read_order(path: Path) -> Order:
     """The order in a file. UserMistake."""
-    try:
-        data = path.read_bytes()
-        if len(data) > LARGEST:
-            raise UserMistake(f"{path}: more than {LARGEST // 2**20} MiB, which no order has")
-        return wire.read(Order, data)
-    except OSError as error:
-        raise UserMistake(f"{path}: {error.strerror}") from error
-    except wire.UnreadableError as error:
-        raise UserMistake(f"{path} is no order: {error}") from error
+    return wire.read_file(Order, path, LARGEST, "order")

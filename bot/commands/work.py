@@ -59,15 +59,7 @@ def on_finding(order: Order, out: Path) -> Worked:
 
 def read_worked(path: Path) -> Worked:
     """The result in a file. UserMistake."""
-    try:
-        data = path.read_bytes()
-        if len(data) > LARGEST:
-            raise UserMistake(f"{path}: more than {LARGEST // 1024} KiB, which no result has")
-        found = wire.read(Worked, data)
-    except OSError as error:
-        raise UserMistake(f"{path}: {error.strerror}") from error
-    except wire.UnreadableError as error:
-        raise UserMistake(f"{path} is no result: {error}") from error
+    found = wire.read_file(Worked, path, LARGEST, "result")
     if len(found.said) > LONGEST_TEXT + 200 or len(found.script) > LONGEST_SCRIPT:
         raise UserMistake(f"{path}: longer than a result is")
     return found

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bot import wire
 from bot.errors import UserMistake
 from bot.files import write_atomically
 from fuzzers.records import Kind
@@ -77,15 +78,9 @@ def write_result(path: Path, result: Result) -> None:
 
 def read_result(path: Path) -> Result:
     """The result in a file. UserMistake in one line."""
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise UserMistake(f"{path}: there is no such file")
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UserMistake(f"{path}: {error.strerror}") from error
-    if len(data) > LARGEST:
-        raise UserMistake(f"{path}: more than {LARGEST // 2**20} MiB, which no result has")
+    if path.is_symlink() or not path.is_file():
+        raise UserMistake(f"{path}: there is no such file")
+    data = wire.bounded(path, LARGEST, "result")
     try:
         return Result.model_validate_json(data)
     except ValidationError as error:

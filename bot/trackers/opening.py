@@ -13,7 +13,6 @@ from bot.settings import Settings
 from bot.trackers.client import Client
 from bot.trackers.gitee import Gitee, gitee_client
 from bot.trackers.github import GitHub
-from bot.trackers.github_client import app_client, token_client
 from bot.trackers.github_pulls import GitHubPulls
 from bot.trackers.outbox import Outbox
 from bot.trackers.protocol import Tracker
@@ -56,6 +55,9 @@ OPENERS: dict[str, Callable[[Settings, Path, str], Tracker]] = {
 
 def _client(settings: Settings, repository: str) -> tuple[Client, str]:
     """A client, and the bot's login where it is not the token's owner."""
+    # Not at the top: PyGithub takes a tenth of a second to import, which every other command would pay too.
+    from bot.trackers.github_client import app_client, token_client
+
     if not settings.app_id:
         return token_client(settings.api, _token(settings), settings.write_pause), settings.bot_login
     key = settings.app_key.get_secret_value()

@@ -185,7 +185,8 @@ def test_a_run_ends_before_its_lease_does_and_the_next_goes_on(world: World) -> 
     world.gone()
     one = publisher(world.store, Faulty(world.host.send), world.given)
     plan = one.plan()
-    late = Actor(one.tracker, world.store, marks.sealed(one.settings, one.tracker), (), until=time.monotonic() - 1).act(plan)
+    seal = marks.sealed(one.settings, one.tracker)
+    late = Actor(one.tracker, world.store, seal, (), until=time.monotonic() - 1).act(plan)
     assert (late.made, late.left, late.throttled) == ([], 2, True)
     assert world.host.issues[1]["state"] == "open"
     world.publish()
