@@ -16,8 +16,7 @@ from bot.builds.web import NotThereError
 from bot.commands.order import Order
 from bot.confirm import FRESH_RUNS
 from bot.errors import MachineryFailure, UserMistake
-from bot.evidence import rows
-from bot.pulls.result import LONGEST_SCRIPT, MOST_FINDINGS, Figures, PullFinding, Result, short
+from bot.pulls.result import MOST_FINDINGS, Figures, Result, as_told, short
 from bot.session import Session, Voice, fresh_runner
 from bot.settings import Settings
 from bot.verdict import verdict
@@ -61,7 +60,7 @@ def compare_wheels(
         head_sha=order.head_sha,
         base_sha=order.base_sha,
         build=head.build.name,
-        findings=tuple(map(_told, new[:MOST_FINDINGS])),
+        findings=tuple(map(as_told, new[:MOST_FINDINGS])),
         figures=tuple(
             Figures(
                 path="",
@@ -109,17 +108,3 @@ def on_base(findings: Sequence[Finding], base: Build, folder: Path, workers: int
         found, _, _ = verdict(finding.suspect.expect, runner([finding.script] * FRESH_RUNS))
         told[finding.signature] = found
     return told
-
-
-def _told(finding: Finding) -> PullFinding:
-    row = next(iter(rows(finding.detail.get("difference") or {})), None)
-    example = f"; eager gives {row.expected}, compiled {row.actual}" if row and row.expected else ""
-    return PullFinding(
-        signature=finding.signature,
-        title=short(finding.title),
-        kind=finding.suspect.kind,
-        path="",
-        line=0,
-        script=finding.script[:LONGEST_SCRIPT],
-        said=short(f"{finding.confirmed} runs{example}"),
-    )

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bot import wire
 from bot.errors import UserMistake
+from bot.evidence import rows
 from bot.files import write_atomically
-from fuzzers.records import Kind
+from fuzzers.records import Finding, Kind
 
 LARGEST = 4 * 2**20
 """Bytes of a result: MOST_FINDINGS with the longest scripts."""
@@ -87,6 +88,25 @@ def read_result(path: Path) -> Result:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
         raise UserMistake(f"{path} is no result: {where}: {first['msg']}") from None
+
+
+def as_told(
+    finding: Finding, path: str = "", line: int = 0, *, mutant: bool = False, known: bool = False
+) -> PullFinding:
+    """A finding as a result has it."""
+    row = next(iter(rows(finding.detail.get("difference") or {})), None)
+    example = f"; eager gives {row.expected}, compiled {row.actual}" if row and row.expected else ""
+    return PullFinding(
+        signature=finding.signature,
+        title=short(finding.title),
+        kind=finding.suspect.kind,
+        path=path,
+        line=line,
+        script=finding.script[:LONGEST_SCRIPT],
+        said=short(f"{finding.confirmed} runs{example}"),
+        mutant=mutant,
+        known=known,
+    )
 
 
 def short(text: str, longest: int = 600) -> str:

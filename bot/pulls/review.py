@@ -16,16 +16,15 @@ from typing import Literal
 
 from bot.commands.order import Order
 from bot.errors import MachineryFailure
-from bot.evidence import rows
 from bot.pulls import lines
 from bot.pulls.checkout import LARGEST, file_in, text_of
 from bot.pulls.result import (
-    LONGEST_SCRIPT,
     MOST_FINDINGS,
     MOST_NOTES,
     Figures,
     PullFinding,
     Result,
+    as_told,
     short,
 )
 from bot.pulls.routes import Routed, routed
@@ -169,7 +168,7 @@ class Review:
             if why:
                 self.notes.append(f"{one.route.file.path}:{line}: not told, {why}: {finding.title}")
             else:
-                told.append(self._told(one, finding, line, mutant=False))
+                told.append(self._as_told(one, finding, line))
         return told
 
     def _may_be_old(self, one: Reviewed, finding: Finding, shown: Found) -> str:
@@ -249,7 +248,7 @@ class Review:
         for signature, (finding, suspects) in suspected.items():
             at = self._place(one, finding, suspects)
             if signature not in shown and at is not None and at.line in one.changed:
-                told.append(self._told(one, finding, at.line, mutant=True))
+                told.append(self._as_told(one, finding, at.line, mutant=True))
         return told
 
     # Telling
@@ -271,20 +270,9 @@ class Review:
             calls, finding.operators, finding.dtypes, one.changed
         )
 
-    def _told(self, one: Reviewed, finding: Finding, line: int, *, mutant: bool) -> PullFinding:
-        row = next(iter(rows(finding.detail.get("difference") or {})), None)
-        example = f"; eager gives {row.expected}, compiled {row.actual}" if row and row.expected else ""
-        return PullFinding(
-            signature=finding.signature,
-            title=short(finding.title),
-            kind=finding.suspect.kind,
-            path=one.route.file.path,
-            line=line,
-            script=finding.script[:LONGEST_SCRIPT],
-            said=short(f"{finding.confirmed} runs{example}"),
-            mutant=mutant,
-            known=self.bench.is_known(finding),
-        )
+    def _as_told(self, one: Reviewed, finding: Finding, line: int, *, mutant: bool = False) -> PullFinding:
+        known = self.bench.is_known(finding)
+        return as_told(finding, one.route.file.path, line, mutant=mutant, known=known)
 
     def _result(self, told: list[PullFinding], reviewed: list[Reviewed]) -> Result:
         told.sort(key=lambda f: (f.mutant, f.kind.severity, f.path, f.line))

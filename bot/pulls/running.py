@@ -8,7 +8,6 @@ framework's the wheels of head and base, and the commands' own programs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from bot.commands.order import Order
@@ -35,7 +34,10 @@ def run(
 ) -> Result:
     """Do it, in a folder of its own; `settings` have the store that is only read."""
     try:
-        return BY_KIND[settings.kind](order, _ordered(order, settings), head, base, folder, voice, stop)
+        asked = _ordered(order, settings)
+        if asked.kind == "framework":
+            return compare_wheels(order, asked, folder, voice, stop)
+        return _on_one_build(order, asked, head, base, folder, voice, stop)
     except NotHadError as error:
         return Result(head_sha=order.head_sha, base_sha=order.base_sha, build="", notes=(short(str(error)),))
 
@@ -58,7 +60,7 @@ def _ordered(order: Order, settings: Settings) -> Settings:
     return settings.model_copy(update=changes)
 
 
-def _user(
+def _on_one_build(
     order: Order,
     settings: Settings,
     head: Path,
@@ -75,19 +77,3 @@ def _user(
         raise NotHadError(f"there is no build to run on: {error}") from error
     bench = Workbench(private, build, folder / "bench", voice, stop, settings.out / "store")
     return Review(order, bench, head, base, stop=stop).run()
-
-
-def _framework(
-    order: Order,
-    settings: Settings,
-    head: Path,
-    base: Path,
-    folder: Path,
-    voice: Voice,
-    stop: threading.Event,
-) -> Result:
-    """The wheels of both commits."""
-    return compare_wheels(order, settings, folder, voice, stop)
-
-
-BY_KIND: dict[str, Callable[..., Result]] = {"user": _user, "framework": _framework}
