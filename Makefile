@@ -6,6 +6,7 @@ STAMP := $(VENV)/.complete
 BUDGET ?= 5m
 TRIAGE_BUDGET ?= 6m
 OUT ?= out
+TEST_WORKERS ?= 2
 
 .PHONY: setup run test check format clean
 
@@ -24,7 +25,7 @@ run: setup
 	  case $$? in 1|4) ;; *) exit 1 ;; esac
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) --dist loadfile
 
 check: setup
 	$(BIN)/ruff format --check .
