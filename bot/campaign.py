@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -21,13 +21,15 @@ from bot import wire
 from bot.chains import Chain, Progress
 from bot.errors import MachineryFailure
 from bot.files import owned, utc_now, write_atomically
+from bot.guiding import Guiding
 from bot.memory import tree_mib
 from bot.record import Over, Record, read_record
-from bot.steps import Done, Fate, Reply, Spec, interrupted, read_reply
+from bot.stepping import ATTEMPTS, BATCH_SECONDS, Step, Stepping, Worker
+from bot.steps import Done, Fate, Spec, interrupted
 from bot.store import Store
 from bot.tally import tally
-from fuzzers.engine import Sighting
-from fuzzers.records import Budget, Json, Limits
+from fuzzers.engine import Guide, Sighting, StepTask
+from fuzzers.records import Budget, Limits
 
 CUT_SECONDS = 6.0
 """How long running steps may still take when the budget is used: most end by then (a step takes a second
@@ -39,21 +41,9 @@ MEMORY_SECONDS = 2.0
 """Reading the proportional sizes of a dozen processes takes tens of milliseconds of a core."""
 RECORD_SECONDS = 5.0
 """How old campaign.json may get; a campaign that is killed forgets this much of the time it has used."""
-ATTEMPTS = 2
-"""How often a candidate that is killed from outside is begun before it is given up as a suspect."""
-ATTEMPTS_UNANNOUNCED = 10
-"""The same while there is no candidate yet: then the killing cannot be its fault."""
 FAILURES_AT_LEAST = 5
 FAILURES_SHARE = 0.2
 """More failures than both, and it is the machinery and not one odd candidate: the campaign is given up."""
-
-
-class Worker(Protocol):
-    """One worker (`bot.target`)."""
-
-    def call(
-        self, job: str, args: Json, limits: Limits | None = None, journal: Path | None = None
-    ) -> Reply: ...
 
 
 class Pool(Protocol):
@@ -72,7 +62,7 @@ class Pool(Protocol):
 @dataclass
 class Campaign:
     """One campaign in its folder. `stop`, once set, ends it soon; `watch` is called with the record so far,
-    about five times a second."""
+    about five times a second. `guide` chooses for the engine, if it has one."""
 
     spec: Spec
     folder: Path
@@ -80,6 +70,7 @@ class Campaign:
     stop: threading.Event = field(default_factory=threading.Event)
     watch: Callable[[Record], None] = lambda _: None
     limits: Limits = field(default_factory=Limits)
+    guide: Guide | None = None
 
     def __post_init__(self) -> None:
         self.progress = Progress(self.folder, self.store.warn)
@@ -87,6 +78,8 @@ class Campaign:
         self._lock = threading.Lock()
         self._halt = threading.Event()
         self._cut = threading.Event()
+        self._stepping = Stepping(self.spec, self.limits, self._cut, self._announced)
+        self._guiding = Guiding(self.guide, self.folder / "guide.json")
 
     def run(self, pool: Pool, budget: Budget, startup: float = 0.0) -> Record:
         """Go on until the budget is used. The budget counts what earlier runs used, and the `startup`
@@ -94,11 +87,14 @@ class Campaign:
         engine keep failing; what was found until then is stored."""
         with owned(self.folder / "lock", f"the campaign {self.folder.name}"):
             self._resume(pool, budget, startup)
+            with pool.borrow() as worker:
+                self._guiding.prepare(worker, self.limits, self.store.warn)
             outcome = Over.FAILED
             try:
                 outcome = self._drive(pool)
             finally:
                 self._write(outcome)
+                self._guiding.save()
                 self.progress.write_trace(list(self._chains.values()))
             return self._record(outcome)
 
@@ -137,7 +133,7 @@ class Campaign:
             if step < chain.step or chain.done:
                 path.unlink()
             elif chain.interrupted + 1 >= ATTEMPTS:
-                self._finish(interrupted(self.spec, chain, self._announced(path), utc_now()), path)
+                self._keep(interrupted(self.spec, chain, self._announced(path), utc_now()), path)
             else:
                 again = chain.again()
                 self.progress.save(again)
@@ -160,13 +156,34 @@ class Campaign:
         return over
 
     def _take_chains(self) -> None:
+        """Chains to their ends, as many side by side as their steps go into one batch."""
         with self._pool.borrow() as worker:
+            held: list[Chain] = []
             while not self._halt.is_set():
                 with self._lock:
-                    if self._spent(self._waiting[0] if self._waiting else None):
-                        return
-                    chain = self._chains[self._waiting.pop(0)] if self._waiting else self._new_chain()
-                self._run_chain(worker, chain)
+                    steps = self._next_steps(held)
+                if not steps:
+                    return
+                together = self._take_together(worker, steps) if len(steps) > 1 else []
+                taken = together or self._take_singly(worker, steps)
+                held = [chain for chain in taken if not chain.done]
+
+    def _next_steps(self, held: list[Chain]) -> list[Step]:
+        """The next step of these chains, and of others up to a batch, as far as the budget goes. Near its end
+        a batch is one step, so that little is cut off; chains that have no room go on later."""
+        room = self.spec.batch if self._time_left() > BATCH_SECONDS else 1
+        self._waiting[:0] = [chain.chain for chain in held]
+        steps: list[Step] = []
+        while len(steps) < room and not self._spent(self._waiting[0] if self._waiting else None):
+            chain = self._chains[self._waiting.pop(0)] if self._waiting else self._new_chain()
+            if chain.chain in self._owed:
+                self._owed.remove(chain.chain)
+            else:
+                self._steps += 1
+            spec = self.spec
+            task = StepTask(spec.seed, chain.chain, chain.step, spec.aspects, chain.state, spec.seeds)
+            steps.append(Step(chain, self._guiding.before(task)))
+        return steps
 
     def _new_chain(self) -> Chain:
         chain = Chain(self._next_chain)
@@ -174,52 +191,33 @@ class Campaign:
         self._chains[chain.chain] = chain
         return chain
 
-    def _run_chain(self, worker: Worker, chain: Chain) -> None:
-        while not chain.done:
-            with self._lock:
-                if self._halt.is_set() or self._spent(chain.chain):
-                    return
-                if chain.chain in self._owed:
-                    self._owed.remove(chain.chain)
-                else:
-                    self._steps += 1
-            journal = self.progress.journal(chain.chain, chain.step)
-            done = self._take_step(worker, chain, journal)
+    def _take_together(self, worker: Worker, steps: list[Step]) -> list[Chain]:
+        """The chains after their steps in one child; none when that did not end well."""
+        began = time.monotonic()
+        done = self._stepping.together(worker, steps) or []
+        seconds = (time.monotonic() - began) / len(steps)
+        return [self._finish(one, step, seconds) for one, step in zip(done, steps, strict=False)]
+
+    def _take_singly(self, worker: Worker, steps: list[Step]) -> Iterator[Chain]:
+        """The chains after their steps, one after the other; fewer when the campaign is cut."""
+        for step in steps:
+            if self._cut.is_set():
+                return
+            began = time.monotonic()
+            journal = self.progress.journal(step.chain.chain, step.chain.step)
+            done = self._stepping.alone(worker, step, journal)
             if done is None:
                 journal.unlink(missing_ok=True)
                 return
-            chain = self._finish(done, journal)
+            yield self._finish(done, step, time.monotonic() - began)
 
-    def _take_step(self, worker: Worker, chain: Chain, journal: Path) -> Done | None:
-        """Run the chain's next step; None when the campaign was cut during it."""
-        args: Json = {
-            "engine": self.spec.engine,
-            "seed": self.spec.seed,
-            "chain": chain.chain,
-            "step": chain.step,
-            "aspects": self.spec.aspects,
-            "state": chain.state,
-            "seeds": self.spec.seeds,
-        }
-        attempts = 0
-        while True:
-            attempts += 1
-            try:
-                reply = worker.call("engine.step", args, self.limits, journal)
-            except MachineryFailure:
-                if self._cut.is_set():  # the worker was closed under the call
-                    return None
-                raise
-            announced = self._announced(journal)
-            done = read_reply(self.spec, chain, reply, announced, utc_now())
-            if done is not None:
-                return done
-            if self._cut.is_set():
-                return None
-            if attempts >= (ATTEMPTS if announced else ATTEMPTS_UNANNOUNCED):
-                return interrupted(self.spec, chain, announced, utc_now())
+    def _finish(self, done: Done, step: Step, seconds: float) -> Chain:
+        """Store what a step came to, and let the guide learn from it."""
+        chain = self._keep(done, self.progress.journal(step.chain.chain, step.chain.step))
+        self._guiding.after(step, done.outcome, seconds)
+        return chain
 
-    def _finish(self, done: Done, journal: Path) -> Chain:
+    def _keep(self, done: Done, journal: Path) -> Chain:
         """Store what a step came to, in the order that the invariant asks for."""
         new = sum(self.store.add(suspect) for suspect in done.suspects)
         if done.failure is not None:
@@ -257,6 +255,7 @@ class Campaign:
             if time.monotonic() - recorded > RECORD_SECONDS:
                 recorded = time.monotonic()
                 self._write(Over.RUNNING)
+                self._guiding.save()
             self._check_failures(record)
             if not rest:
                 break
@@ -289,7 +288,10 @@ class Campaign:
         return self._used + time.monotonic() - self._began
 
     def _out_of_time(self) -> bool:
-        return self._elapsed() + self._startup >= self._budget.seconds
+        return self._time_left() <= 0
+
+    def _time_left(self) -> float:
+        return self._budget.seconds - self._elapsed() - self._startup
 
     def _spent(self, chain: int | None) -> bool:
         """Whether the budget has no room for the next step of this chain (None: of a new one)."""

@@ -40,6 +40,7 @@ from bot.steps import Spec
 from bot.store import Store
 from bot.target import Pool, Worker, probe
 from bot.triage import Allowance, TriageResult, triage
+from fuzzers import guides
 from fuzzers.records import Budget, Build, Ending, Json, Limits, Run
 
 SCRIPT_LIMITS = Limits(seconds=120.0)
@@ -246,7 +247,12 @@ class Session:
                 return before
             self.voice.say(f"{'starting' if before is None else 'going on with'} campaign {folder.name}")
             campaign = Campaign(
-                spec, folder, self.store, self.stop, lambda record: self.voice.campaign(record, budget)
+                spec,
+                folder,
+                self.store,
+                self.stop,
+                lambda record: self.voice.campaign(record, budget),
+                guide=guides.load(engine, self.settings.seed),
             )
             startup = time.monotonic() - self.began if self.startup_counts else 0.0
             record = campaign.run(pool, budget, startup)
@@ -281,6 +287,7 @@ def about(build: Build, engine: str, settings: Settings, pool: Pool | Worker) ->
         build=build,
         seed=settings.seed,
         aspects=settings.aspects,
+        batch=about["batch"],
     )
 
 

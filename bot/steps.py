@@ -50,7 +50,7 @@ class Reply(Protocol):
 @dataclass(frozen=True)
 class Spec:
     """What makes a campaign that campaign: the same values, the same candidates. `seeds` are programs to
-    start from instead of the engine's own."""
+    start from instead of the engine's own; `batch` is how many steps go together."""
 
     engine: str
     revision: str
@@ -59,15 +59,18 @@ class Spec:
     seed: int
     aspects: str
     seeds: tuple[Json, ...] = ()
+    batch: int = 1
     schema: int = SCHEMA
 
 
 @dataclass(frozen=True)
 class Done:
-    """A finished step: the chain after it, what it found, and what went wrong in the machinery."""
+    """A finished step: the chain after it, what it found, what its engine said of it (None when it could
+    not), and what went wrong in the machinery."""
 
     chain: Chain
     suspects: tuple[Suspect, ...] = ()
+    outcome: StepOutcome | None = None
     failure: Json | None = None
 
 
@@ -107,14 +110,19 @@ def suspect(spec: Spec, sighting: Sighting, chain: int, step: int, now: str) -> 
 
 def _reported(spec: Spec, chain: Chain, reply: Reply, announced: Sighting | None, now: str) -> Done:
     try:
-        outcome = wire.convert(StepOutcome, reply.value)
+        return read_outcome(spec, chain, wire.convert(StepOutcome, reply.value), now)
     except wire.UnreadableError as error:
         return _failed(spec, chain, reply, announced, now, f"its outcome cannot be read: {error}")
+
+
+def read_outcome(spec: Spec, chain: Chain, outcome: StepOutcome, now: str) -> Done:
+    """What the engine's own word on the chain's next step means."""
     taken = Taken(chain.step, outcome.name, outcome.digest, str(outcome.status))
     done = outcome.status is StepStatus.EXHAUSTED or chain.step + 1 >= spec.chain_length
     return Done(
         chain=chain.after(taken, outcome.state, outcome.counts, done),
         suspects=tuple(suspect(spec, s, chain.chain, chain.step, now) for s in outcome.sightings),
+        outcome=outcome,
     )
 
 

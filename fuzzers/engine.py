@@ -3,8 +3,12 @@
 An engine lives in the worker. Every method runs in a forked child of its own, so it may crash, hang or
 leak; it keeps no state between calls, and everything it needs comes in its arguments. A campaign is a
 set of *chains*: chain k of a campaign seed starts from a seed program and takes up to `chain_length`
-steps, each of which is a pure function of (seed, chain, step, state). That is what makes a campaign
-deterministic whatever dies in between, and resumable from the last state written.
+steps, each of which is a pure function of its task. That is what makes a campaign resumable from the last
+state written, whatever dies in between.
+
+What chooses between steps is the engine's *guide* (`fuzzers.guides`). It lives in the controller, sees every
+outcome, and puts what it learned, or a program that it made, into the next task. With one worker and a seed,
+outcomes come in one order, so a campaign is deterministic with a guide too.
 
 The conformance suite that every engine must pass is tests/integration/test_engine_conformance.py.
 """
@@ -36,7 +40,8 @@ class StepStatus(StrEnum):
 class StepTask:
     """One step of one chain. `state` is None at step 0; `aspects` is `forward` or `full`
     (oracle.md), or `mixed`: full in a share of the steps that the engine chooses. `seeds` are programs to
-    start from instead of the engine's own."""
+    start from instead of the engine's own. `guidance` is what the guide has learned so far, `given` the
+    program that it made for this step; both are the engine's own language."""
 
     seed: int
     chain: int
@@ -44,6 +49,8 @@ class StepTask:
     aspects: str
     state: Json | None = None
     seeds: tuple[Json, ...] = ()
+    guidance: Json | None = None
+    given: Json | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,9 @@ class Sighting:
 class StepOutcome:
     """What a step hands back. `counts` are summed over the campaign (`proposed`, `predicate_rejects`,
     `fake_rejects`, `eager_rejects`, `executed`, and one `dropped:<reason>` a reason); `name` is a short
-    name of what was done; `digest` identifies the candidate, for comparing two campaigns."""
+    name of what was done; `digest` identifies the candidate, for comparing two campaigns. `events` are
+    distinct short strings that say what the compiler was seen to do; `choice` is what the step chose, for
+    the guide to learn from."""
 
     status: StepStatus
     state: Json | None
@@ -70,6 +79,8 @@ class StepOutcome:
     counts: dict[str, int] = field(default_factory=dict)
     name: str = ""
     digest: str = ""
+    events: tuple[str, ...] = ()
+    choice: Json | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,45 @@ class Engine(Protocol):
 
     def operators(self, program: Json) -> tuple[list[str], list[str]]:
         """(sorted operator names, sorted dtype names) of a program, for its fingerprint."""
+
+
+Ask = Callable[[str, Json], Json]
+"""Runs a job in a worker: (job, arguments) -> its value. It raises when the job does not end well; that is
+for the campaign to say."""
+
+
+class Guide(Protocol):
+    """The half of an engine that chooses. It lives in the controller, imports no framework, and is called by
+    one thread at a time. One that raises ends the campaign: it is machinery."""
+
+    def prepare(self, ask: Ask) -> None:
+        """Once, before the first step and before `restore`."""
+
+    def before(self, task: StepTask) -> StepTask:
+        """The task with its guidance, or with a program."""
+
+    def after(self, task: StepTask, outcome: StepOutcome | None, seconds: float) -> None:
+        """Learn from a step: the task as `before` made it, what came of it (None when its process died), and
+        the seconds of a worker that it took."""
+
+    def state(self) -> Json:
+        """All that `after` has learned, so that a resumed campaign goes on with it."""
+
+    def restore(self, state: Json) -> None:
+        """What `state` gave. ValueError when it is not that; then the guide starts from nothing."""
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """An engine that can take several steps in one child at less cost than one by one. Optional. It announces
+    nothing: when the child dies, the campaign takes its steps one by one. The outcome of a task is the same
+    either way."""
+
+    batch: int
+    """How many steps go together best."""
+
+    def steps(self, tasks: Sequence[StepTask]) -> list[StepOutcome]:
+        """One outcome a task, in order. The tasks are of different chains."""
 
 
 @runtime_checkable

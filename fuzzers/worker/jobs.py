@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fuzzers.engine import FromFile, Sighting, StepTask, page
+from fuzzers.engine import Batched, FromFile, Sighting, StepTask, page
 from fuzzers.engines import load
 from fuzzers.records import Ending, Json, Limits, encode
 
@@ -47,14 +47,31 @@ Job: TypeAlias = Callable[[Json, Context], Any]
 def engine_about(args: Json, context: Context) -> Json:
     """What a campaign must know of an engine before it starts."""
     engine = load(args["engine"])
-    return {"name": engine.name, "revision": engine.revision, "chain_length": engine.chain_length}
+    batch = engine.batch if isinstance(engine, Batched) else 1
+    return {
+        "name": engine.name,
+        "revision": engine.revision,
+        "chain_length": engine.chain_length,
+        "batch": batch,
+    }
 
 
 def engine_step(args: Json, context: Context) -> Json:
     """One step of a chain; announces its candidate in the journal."""
-    fields = {k: args[k] for k in ("seed", "chain", "step", "aspects", "state")}
-    task = StepTask(**fields, seeds=tuple(args.get("seeds") or ()))
-    return encode(load(args["engine"]).step(task, context.announce))
+    return encode(load(args["engine"]).step(_task(args), context.announce))
+
+
+def engine_steps(args: Json, context: Context) -> Json:
+    """One step of each of several chains."""
+    engine = load(args["engine"])
+    if not isinstance(engine, Batched):
+        raise TypeError(f"the engine {args['engine']!r} takes no batches")
+    return {"outcomes": [encode(outcome) for outcome in engine.steps([_task(t) for t in args["tasks"]])]}
+
+
+def _task(args: Json) -> StepTask:
+    given = {k: v for k, v in args.items() if k != "engine"}
+    return StepTask(**{**given, "seeds": tuple(given.get("seeds") or ())})
 
 
 def engine_read(args: Json, context: Context) -> Json:
@@ -163,6 +180,7 @@ def script_bisect(args: Json, context: Context) -> Json:
 JOBS: dict[str, Job] = {
     "engine.about": engine_about,
     "engine.step": engine_step,
+    "engine.steps": engine_steps,
     "engine.read": engine_read,
     "engine.check_file": engine_check_file,
     "engine.check_piece": engine_check_piece,

@@ -27,7 +27,8 @@ Deed = Callable[[int, int], str]
 
 
 class ToyPool:
-    """`deeds` says how each step ends; `began` records every call as (chain, step)."""
+    """`deeds` says how each step ends; `began` records every step taken alone as (chain, step), `batches`
+    those taken together."""
 
     restarts = 0
 
@@ -36,6 +37,7 @@ class ToyPool:
         self.size = size
         self.pids: list[int] = []
         self.began: list[tuple[int, int]] = []
+        self.batches: list[list[tuple[int, int]]] = []
         self.closed = threading.Event()
 
     @contextmanager
@@ -46,6 +48,10 @@ class ToyPool:
         self.closed.set()
 
     def call(self, job: str, args: Json, limits: Limits | None = None, journal: Path | None = None) -> Reply:
+        if job == "engine.steps":
+            return self._together(args["tasks"])
+        if job == "toy.names":
+            return Reply(1, Ending.OK, {"names": ["a", "b"]})
         assert job == "engine.step"
         place = (args["chain"], args["step"])
         self.began.append(place)
@@ -53,6 +59,13 @@ class ToyPool:
         if journal is not None and deed != "dies unannounced":
             write_atomically(journal, text(a_sighting(f"{place}\n", Kind.CRASH)))
         return self.reply(deed, args)
+
+    def _together(self, tasks: list[Json]) -> Reply:
+        """One child for all: what any of the steps does to its process, it does to the batch."""
+        self.batches.append([(task["chain"], task["step"]) for task in tasks])
+        replies = [self.reply(self.deeds(task["chain"], task["step"]), task) for task in tasks]
+        dead = [reply for reply in replies if reply.ended is not Ending.OK]
+        return dead[0] if dead else Reply(1, Ending.OK, {"outcomes": [reply.value for reply in replies]})
 
     def reply(self, deed: str, args: Json) -> Reply:
         """The reply of a worker whose child did that."""
