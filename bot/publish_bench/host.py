@@ -150,6 +150,16 @@ class MemoryHost:
         """An issue's comments."""
         return 200, list(self.comments.get(int(number), []))
 
+    def said(self, given: Json) -> Reply:
+        """The comments of all issues that were changed since a time."""
+        found = [
+            one | {"issue_url": f"/issues/{number}"}
+            for number, comments in self.comments.items()
+            for one in comments
+            if one["updated_at"] >= given["since"]
+        ]
+        return 200, sorted(found, key=lambda one: int(one["id"]))
+
     def new_comment(self, number: str, given: Json) -> Reply:
         """Comment on an issue."""
         if int(number) not in self.issues:
@@ -229,6 +239,7 @@ ROUTES = (
     _route("POST", f"{ROOT}/issues", MemoryHost.new_issue),
     _route("GET", rf"{ROOT}/issues/(\d+)", MemoryHost.get_issue),
     _route("PATCH", rf"{ROOT}/issues/(\d+)", MemoryHost.edit_issue),
+    _route("GET", rf"{ROOT}/issues/comments", MemoryHost.said),
     _route("GET", rf"{ROOT}/issues/(\d+)/comments", MemoryHost.list_comments),
     _route("POST", rf"{ROOT}/issues/(\d+)/comments", MemoryHost.new_comment),
     _route("GET", f"{ROOT}/labels", MemoryHost.list_labels),

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot import bodies, retest
+from bot.commands import heard
 from bot.publishing import marks, upstream
 from bot.publishing.act import Actor, Done
 from bot.publishing.marks import sealed
@@ -59,7 +60,8 @@ class Publisher:
         return planner.plan(findings)
 
     def publish(self) -> tuple[Plan, Done]:
-        """Plan, and act if there is something to do."""
+        """Hear what people decided, plan, and act if there is something to do."""
+        heard.hear(self.tracker, self.store)
         return self._under_lease(self.plan, self.tracker)
 
     def outward(self) -> tuple[Plan, Done]:

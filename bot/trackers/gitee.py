@@ -150,6 +150,14 @@ class Gitee(Hosted):
         for plain in self._pages(f"{self.root}/issues/{_plain(number)}/comments", order="asc", **changed):
             yield _comment(plain)
 
+    def spoken(self, since: str) -> Iterator[tuple[str, Comment]]:
+        """Comments of the repository."""
+        listed = self._pages(f"{self.root}/issues/comments", since=since, sort="created", direction="asc")
+        for plain in listed:
+            target = plain.get("target") or {}
+            if issue := target.get("issue"):
+                yield str(issue["number"]), _comment(plain)
+
     def comment(self, number: str, body: str) -> Comment:
         """Add a comment."""
         path = f"{self.root}/issues/{_plain(number)}/comments"

@@ -135,6 +135,14 @@ class GitHub(Hosted):
         for plain in self.client.pages(f"{self.root}/issues/{number_in_path(number)}/comments", **changed):
             yield _comment(plain)
 
+    def spoken(self, since: str) -> Iterator[tuple[str, Comment]]:
+        """Comments of the repository, pull requests' too: they count with the issues."""
+        listed = self.client.pages(
+            f"{self.root}/issues/comments", since=since, sort="created", direction="asc"
+        )
+        for plain in listed:
+            yield str(plain["issue_url"]).rpartition("/")[2], _comment(plain)
+
     def comment(self, number: str, body: str) -> Comment:
         """Add a comment."""
         return _comment(self._post(f"{self.root}/issues/{number_in_path(number)}/comments", {"body": body}))

@@ -127,6 +127,13 @@ class Outbox:
         self._calls += 1
         yield from (one for one in self._kept(number).comments if one.updated_at >= since)
 
+    def spoken(self, since: str) -> Iterator[tuple[str, Comment]]:
+        """Comments of all issues."""
+        found = [
+            (issue.number, one) for issue in self.own_issues() for one in self.comments(issue.number, since)
+        ]
+        yield from sorted(found, key=lambda each: each[1].created_at)
+
     def comment(self, number: str, body: str) -> Comment:
         """Add one."""
         with self._writing():

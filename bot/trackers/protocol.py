@@ -164,6 +164,9 @@ class Tracker(Protocol):
     def comments(self, number: str, since: str = "") -> Iterator[Comment]:
         """Comments on an issue, oldest first; those changed since a time."""
 
+    def spoken(self, since: str) -> Iterator[tuple[str, Comment]]:
+        """Comments on any issue that were changed since a time, oldest first, with their issues' numbers."""
+
     def comment(self, number: str, body: str) -> Comment:
         """Add a comment. Not idempotent: UncertainError when the answer was lost."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -155,3 +156,43 @@ def pull_request(host: Host) -> dict[str, Any]:
     content = {"message": "a kernel", "content": "eCA9IDEK", "branch": "topic"}
     host.ask("PUT", f"/contents/{HEAD_FILE}", **content)
     return dict(host.ask("POST", "/pulls", title="A kernel", head="topic", base="main"))
+
+
+def test_a_decision_whose_store_was_lost_is_heard_by_the_next_night(
+    github_host: Host, tmp_path: Path
+) -> None:
+    site = Site.at(github_host, tmp_path / "night")
+    site.put(finding(1), finding(2), finding(3))
+    site.publish()
+    commanded = tmp_path / "command"
+    commanded.mkdir()
+    shutil.copytree(tmp_path / "night" / "store", commanded / "out" / "store")
+    event = payload(github_host, 1, "/fuzz wontfix the API is experimental")
+    assert answered(github_host, commanded, event)["publish"]
+    github_host.ask("POST", "/issues/2/comments", READER, body="/fuzz wontfix says somebody who may not")
+    github_host.ask("POST", "/issues/3/comments", WRITER, body="> /fuzz wontfix is what was quoted")
+    site.publish()
+    states = {
+        one.title: (one.state, one.detail.get("decision", {}).get("by")) for one in site.store.findings()
+    }
+    assert states == {
+        finding(1).title: ("wontfix", WRITER),
+        finding(2).title: ("open", None),
+        finding(3).title: ("open", None),
+    }
+    assert [issue["number"] for issue in github_host.issues() if issue["state"] == "closed"] == [1]
+    before = site.writes()
+    site.publish()
+    assert site.writes() == before
+
+
+def test_a_decision_that_was_taken_back_is_not_heard_again(github_host: Host, tmp_path: Path) -> None:
+    site = Site.at(github_host, tmp_path / "out")
+    site.put(finding(1))
+    site.publish()
+    for said in ("/fuzz invalid the inputs are undefined", "/fuzz undo"):
+        github_host.ask("POST", "/issues/1/comments", WRITER, body=said)
+        time.sleep(1.1)  # the host counts in seconds
+    site.publish()
+    (one,) = site.store.findings()
+    assert (one.state, one.detail["decision"]["kind"]) == ("open", "undo")

@@ -175,6 +175,17 @@ def test_comments_since_a_time_are_those_changed_since(place: Place, tracker: Tr
         assert "since=2099-01-01T00%3A00%3A00Z" in place.requests()[-1].path
 
 
+def test_what_was_said_anywhere_comes_with_its_issue(place: Place, tracker: Tracker) -> None:
+    first, second = (tracker.create(title, "") for title in ("first", "second"))
+    said = [tracker.comment(issue.number, f"on {issue.title}") for issue in (second, first, second)]
+    told = list(place.new().spoken("2020-01-01T00:00:00Z"))
+    assert sorted((number, one.ident, one.body) for number, one in told) == sorted(
+        (issue.number, one.ident, one.body) for issue, one in zip((second, first, second), said, strict=True)
+    )
+    assert [one.created_at for _, one in told] == sorted(one.created_at for one in said)
+    assert list(tracker.spoken("2099-01-01T00:00:00Z")) == []
+
+
 @pytest.mark.parametrize("number", NO_NUMBERS)
 def test_what_is_no_issue_is_missing(tracker: Tracker, number: str) -> None:
     for ask in (

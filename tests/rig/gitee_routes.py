@@ -154,6 +154,24 @@ def list_comments(state: State, asked: Asked) -> Any:
     return found if asked.given.get("order", "asc") == "asc" else found[::-1]
 
 
+def list_all_comments(state: State, asked: Asked) -> Any:
+    since = datetime.fromisoformat(asked.given.get("since", "2000-01-01T00:00:00Z"))
+    found = [
+        c
+        | {
+            "target": {
+                "issue": {"number": number, "title": state.issue(number)["title"]},
+                "pull_request": None,
+            }
+        }
+        for number, comments in state.comments.items()
+        for c in comments
+        if datetime.fromisoformat(c["updated_at"]) >= since
+    ]
+    rising = asked.given.get("direction", "desc") == "asc"
+    return sorted(found, key=lambda c: (str(c["created_at"]), int(c["id"])), reverse=not rising)
+
+
 def make_comment(state: State, asked: Asked) -> Any:
     state.issue(asked.path[0])
     number = 9_000_000 + sum(map(len, state.comments.values()))
@@ -253,6 +271,7 @@ ROUTES: tuple[tuple[str, str, int, Serve], ...] = (
     ("GET", HERE, 200, get_repository),
     ("GET", f"{HERE}/issues", 200, list_issues),
     ("POST", f"/repos/{OWNER}/issues", 201, make_issue),
+    ("GET", f"{HERE}/issues/comments", 200, list_all_comments),
     ("GET", f"{HERE}/issues/([^/]+)", 200, get_issue),
     ("PATCH", f"/repos/{OWNER}/issues/([^/]+)", 200, edit_issue),
     ("GET", f"{HERE}/issues/([^/]+)/comments", 200, list_comments),

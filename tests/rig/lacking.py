@@ -8,7 +8,7 @@ answers that people have quoted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,6 +112,18 @@ class Lacking:
         found = forward(request.get(f"/repos/{repository}/pulls/{number}"))
         return Reply.of(200, _as_issue(found.plain)) if found.status == 200 else reply
 
+    def said(self, request: Request, forward: Forward, repository: str) -> Reply:
+        """The comments of all issues, which `emulate` takes for an issue of that name."""
+        issues = f"/repos/{repository}/issues"
+        found = [
+            one
+            for issue in _listed(request, forward, f"{issues}?state=all")
+            for one in _listed(request, forward, f"{issues}/{issue['number']}/comments")
+            if one["updated_at"] >= request.parameter("since")
+        ]
+        falling = request.parameter("direction", "desc") == "desc"
+        return _page(request, sorted(found, key=lambda one: int(one["id"]), reverse=falling))
+
     def label(self, request: Request, forward: Forward, *_: str) -> Reply:
         """A new label; that there is one already is told in so many words."""
         reply = forward(request)
@@ -170,11 +182,7 @@ class Lacking:
         found = self.pull(request.get(f"/repos/{repository}/pulls/{number}"), forward)
         if found.status != 200:
             return found
-        files = _changes(request, forward, found.plain)
-        size, page = int(request.parameter("per_page", str(PER_PAGE))), int(request.parameter("page", "1"))
-        more = f'<http://localhost{request.path}?per_page={size}&page={page + 1}>; rel="next"'
-        headers = {"Link": more} if page * size < len(files) else {}
-        return Reply.of(200, files[(page - 1) * size : page * size], **headers)
+        return _page(request, _changes(request, forward, found.plain))
 
     def check(self, request: Request, forward: Forward, repository: str, run: str = "") -> Reply:
         """A check run, whose annotations are added to those before."""
@@ -210,6 +218,26 @@ class Lacking:
     def remarks(self, request: Request, forward: Forward, repository: str, run: str) -> Reply:
         """All annotations of a check run."""
         return Reply.of(200, self.annotations.get(run, []))
+
+
+def _page(request: Request, items: list[Any]) -> Reply:
+    """The page of a listing that was asked for."""
+    size, page = int(request.parameter("per_page", str(PER_PAGE))), int(request.parameter("page", "1"))
+    more = f'<http://localhost{request.path}?per_page={size}&page={page + 1}>; rel="next"'
+    headers = {"Link": more} if page * size < len(items) else {}
+    return Reply.of(200, items[(page - 1) * size : page * size], **headers)
+
+
+def _listed(request: Request, forward: Forward, target: str) -> Iterator[Any]:
+    """All items of a listing."""
+    size, page = 100, 1
+    joined = "&" if "?" in target else "?"
+    while True:
+        items = forward(request.get(f"{target}{joined}per_page={size}&page={page}")).plain
+        yield from items
+        if len(items) < size:
+            return
+        page += 1
 
 
 def _refused(status: int, message: str) -> Reply:
@@ -283,6 +311,7 @@ RULES = (
     _rule("POST PATCH", r"/issues(?:/\d+)?(?:/comments)?", Lacking.written),
     _rule("PATCH", r"/issues/comments/\d+", Lacking.written),
     _rule("GET", "/issues", Lacking.read),
+    _rule("GET", "/issues/comments", Lacking.said),
     _rule("GET", r"/issues/(\d+)", Lacking.issue),
     _rule("POST", "/labels", Lacking.label),
     _rule("GET", "/collaborators/([^/]+)/permission", Lacking.permission),
