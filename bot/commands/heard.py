@@ -66,7 +66,7 @@ def _decide(store: Store, signature: str, comment: Comment, command: Command) ->
             return None
         before = finding.detail.get("decision")
         at = str(before.get("at", "")) if isinstance(before, dict) else ""
-        if at >= comment.created_at or (command.verb == Kind.UNDO and decisions.standing(finding) is None):
+        if at >= comment.created_at or (KINDS[command.verb] is Kind.UNDO and decisions.standing(finding) is None):
             return None
         who = comment.author
         decision = Decision(

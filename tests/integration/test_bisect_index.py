@@ -78,6 +78,9 @@ class Bench:
         channel = ["--build", "nightly", "--nightly-index", self.index.url]
         return ["bisect", subject or str(self.script()), *channel, *places, "--json", *more]
 
+    def undated(self, *more: str) -> list[str]:
+        return [one for one in (*self.arguments(), "--undated", *more) if one != str(self.script())]
+
     def runs(self) -> Counter[str]:
         """How often each version has run the script."""
         return Counter(self.log.read_text().split()) if self.log.exists() else Counter()
@@ -204,6 +207,24 @@ def test_a_findings_signature_finds_what_put_it_right_and_the_finding_is_dated(
     assert (standing.change.after, standing.change.link) == (made[2], found["link"])
 
 
+@pytest.mark.parametrize("bench", [days(5, 2)], indirect=True)
+def test_every_open_finding_without_a_date_is_searched_once(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(bench.folder / "out" / "store", pytest.fail)
+    script = bench.script().read_text()
+    for number, state in enumerate(("open", "open", "wontfix")):
+        text = f"{script}# {number}\n"
+        suspect = a_suspect(text, expect=Expect(Ending.ASSERTION))
+        store.put_finding(a_finding(f"nf2-{number:016x}", suspect=suspect, script=text, state=state))
+    assert answered(capsys, bench.undated("--within", "0.001s")) == {"reports": []}
+    reports = answered(capsys, bench.undated())["reports"]
+    assert [report["outcome"] for report in reports] == ["first-bad"] * 2
+    changes = [classify.standing(finding).change for finding in store.findings()]
+    assert [change is None for change in changes] == [False, False, True]
+    assert answered(capsys, bench.undated()) == {"reports": []}
+
+
 @pytest.mark.parametrize("bench", [days(4, 2)], indirect=True)
 def test_an_index_that_fails_ends_the_search_and_it_goes_on_where_it_was_to_a_report(
     bench: Bench, capsys: pytest.CaptureFixture[str]
@@ -243,6 +264,10 @@ def test_what_is_no_question_gets_one_line_and_exit_2(
         (bench.arguments("--good", "1.0"), "no build '1.0'"),
         (bench.arguments("--bad", version), "both ends are"),
         (["bisect", str(bench.script()), "--build", "installed"], "--build installed"),
+        (["bisect", "--build", "nightly"], "--undated"),
+        (bench.arguments("--undated"), "--undated"),
+        (bench.undated("--good", "2.9.0"), "--good"),
+        (bench.undated("--within", "soon"), "--within soon"),
     ):
         assert exit_code(arguments) == 2
         told = capsys.readouterr()

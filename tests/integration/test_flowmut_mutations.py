@@ -102,7 +102,7 @@ def test_windows_of_every_site_run(recorded: list[tuple[Program, States]]) -> No
 def test_most_proposals_are_legal() -> None:
     """The predicates on sites and the drawing of operators leave the filters little to do."""
     counts: Counter[str] = Counter()
-    from fuzzers.flowmut.engine import find, start
+    from fuzzers.flowmut.candidate import find, start
 
     for k in range(40):
         rng = Random(f"legal/{k}")
@@ -115,7 +115,7 @@ def test_most_proposals_are_legal() -> None:
 PRINT_DIGESTS = """
 from collections import Counter
 from random import Random
-from fuzzers.flowmut.engine import digest, find, start
+from fuzzers.flowmut.candidate import digest, find, start
 for k in range(6):
     rng = Random(f"9/{k}/0")
     mutant = find(start(rng, "full"), rng, Counter())

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from fuzzers.flowmut import cuts, passes
 from fuzzers.flowmut.emit import Claim, claim_from_json, script
-from fuzzers.flowmut.engine import ENGINE, find, payload, start
+from fuzzers.flowmut.candidate import find, payload, start
+from fuzzers.flowmut.engine import ENGINE
 from fuzzers.flowmut.legality import Rejection, fake_run
 from fuzzers.flowmut.program import Input, Node, Program, View, check, from_json
 from fuzzers.flowmut.record import record

@@ -22,7 +22,7 @@ from bot.store import Store
 from bot.target import Pool
 from bot.triage import Allowance, triage
 from fuzzers.flowmut.claim import Claim
-from fuzzers.flowmut.engine import payload
+from fuzzers.flowmut.candidate import payload
 from fuzzers.flowmut.program import Input, Node, Program
 from fuzzers.records import Aspect, Build, Ending, Expect, Finding, Json, Kind, Limits, Run, Suspect, Verdict
 
