@@ -182,6 +182,7 @@ def merge_publications(a: Publications, b: Publications) -> Publications:
             told=tuple(sorted({*x.told, *y.told})),
             approved=approval.approved,
             approved_by=approval.approved_by,
+            approved_id=approval.approved_id,
             approved_at=approval.approved_at,
             words=approval.words,
         )

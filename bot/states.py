@@ -116,8 +116,8 @@ class Published:
 
     `body` is the digest of our part of the body, `state` what we set (`open`, `closed`), `told` the
     transitions that have had their comment (`filed`, `bisected <build>`, `fixed <build>`...). `approved`
-    is the hash of what a person approved for upstream, with who and when, and in which words; `mirrored` what
-    the upstream last said.
+    is the hash of what a person approved for upstream, with who (login and number) and when, and in which
+    words; `mirrored` what the upstream last said.
     """
 
     signature: str
@@ -132,6 +132,7 @@ class Published:
     written_at: str = ""
     approved: str = ""
     approved_by: str = ""
+    approved_id: str = ""
     approved_at: str = ""
     words: str = ""
     mirrored: str = ""

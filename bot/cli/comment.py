@@ -75,6 +75,7 @@ def workflow_outputs(handled: Handled) -> dict[str, str]:
             "head_repository": order.head_repository,
             "head_sha": order.head_sha,
             "base_sha": order.base_sha,
+            "settings_sha": order.settings_sha,
         }
     return told
 

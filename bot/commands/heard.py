@@ -66,12 +66,12 @@ def _decide(store: Store, signature: str, comment: Comment, command: Command) ->
             return None
         before = finding.detail.get("decision")
         at = str(before.get("at", "")) if isinstance(before, dict) else ""
-        if at >= comment.created_at or (KINDS[command.verb] is Kind.UNDO and decisions.standing(finding) is None):
+        kind = KINDS[command.verb]
+        is_idle = kind is Kind.UNDO and decisions.standing(finding) is None
+        if is_idle or at >= comment.created_at:
             return None
         who = comment.author
-        decision = Decision(
-            KINDS[command.verb], who.login, who.ident, comment.created_at, command.text, comment.ident
-        )
+        decision = Decision(kind, who.login, who.ident, comment.created_at, command.text, comment.ident)
         after = decisions.decided(finding, decision)
         store.put_finding(after)
         return after

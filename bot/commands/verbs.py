@@ -76,6 +76,12 @@ class Asked:
         return self.event.comment.user.login
 
     @property
+    def actor_id(self) -> str:
+        """Their account's number, which outlives its name."""
+        assert self.event.comment.user is not None
+        return str(self.event.comment.user.id)
+
+    @property
     def number(self) -> str:
         """The issue's, or the pull request's."""
         return str(self.event.issue.number)
@@ -217,7 +223,7 @@ def _undo(asked: Asked) -> Answer:
         _, record = asked.upstream_record()
         if record.approved and not record.number:
             now = asked.gate.tracker.now()
-            taken = replace(record, approved="", approved_by="", words="", approved_at=now)
+            taken = replace(record, approved="", approved_by="", approved_id="", words="", approved_at=now)
             asked.gate.store.put_published(taken)
             return Answer(f"Taken back: the approval of `{record.approved}`.", publish=True)
     raise Refusal("there is nothing to take back")
@@ -238,6 +244,7 @@ def _approve(asked: Asked) -> Answer:
         record,
         approved=now,
         approved_by=asked.actor,
+        approved_id=asked.actor_id,
         approved_at=asked.gate.tracker.now(),
         words=asked.command.words,
     )

@@ -102,6 +102,8 @@ class Tier:
             return "the text has changed since it was approved: the issue shows the new hash"
         if wanted(finding).state is IssueState.CLOSED:
             return f"it is {finding.state}"
+        if not self.here.permission(record.approved_by).may_write:
+            return f"{record.approved_by}, who approved it, may no longer write here: somebody else has to"
         if held := retest.held(self.store, finding.suspect.build.framework):
             return held
         oldest = datetime.fromisoformat(self.there.now()) - OLDEST

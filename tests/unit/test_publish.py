@@ -27,7 +27,7 @@ from bot.states import Hold, Published
 from bot.trackers.client import TRIES, Client
 from bot.trackers.github import GitHub
 from bot.trackers.outbox import Outbox
-from bot.trackers.protocol import TrackerError
+from bot.trackers.protocol import Permission, TrackerError
 from fuzzers.records import Finding
 from tests.unit.made import BUILD
 
@@ -293,13 +293,25 @@ def _is_gone(one: Finding, site: Upstream) -> None:
     site.world.gone()
 
 
+def _loses_its_person(one: Finding, site: Upstream) -> None:
+    record = site.world.store.published(f"github:{REPOSITORY}")[one.signature]
+    site.world.store.put_published(replace(record, approved_by="stranger"))
+    may = {"stranger": Permission.READ}
+    site.here.permission = lambda login: may.get(login, Permission.WRITE)  # type: ignore[method-assign]
+
+
 def _is_old(one: Finding, site: Upstream) -> None:
     site.there.wait(hours=25)
 
 
 @pytest.mark.parametrize(
     ("happens", "why"),
-    [(_changes_its_script, "has changed"), (_is_gone, "it is gone"), (_is_old, "a retest must say")],
+    [
+        (_changes_its_script, "has changed"),
+        (_is_gone, "it is gone"),
+        (_is_old, "a retest must say"),
+        (_loses_its_person, "may no longer write"),
+    ],
 )
 def test_an_approval_does_not_reach_what_it_was_not_for(
     tmp_path: Path, happens: Callable[[Finding, Upstream], None], why: str
