@@ -97,7 +97,7 @@ def test_a_forks_code_waits_for_a_reviewer_and_comes_by_the_commit_that_was_show
 def test_settings_are_the_default_branchs_and_the_controller_runs_isolated() -> None:
     work = JOBS["fuzz-command.yml", "work"]
     (settings,) = (step for step in steps(work) if step.get("with", {}).get("path") == "settings")
-    # The head of the default branch when the command was read; empty, for a command on a finding, is the event's own.
+    # Where the default branch was when the command was read; empty, on a finding, means where it is now.
     assert settings["with"]["ref"] == "${{ needs.gate.outputs.settings_sha }}"
     assert "repository" not in settings["with"]
     for job in JOBS.values():
