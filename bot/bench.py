@@ -7,25 +7,36 @@ when the workers are ready, and the confirming afterwards is no part of it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.asking import Asker
 from bot.confirm import Confirmed, confirm
+from bot.errors import MachineryFailure
 from bot.order import ordered
 from bot.record import Record
 from bot.session import SCRIPT_LIMITS, Session, fresh_runner
 from bot.target import Pool
-from fuzzers.records import Json
+from fuzzers.records import Ending, Json, Limits
+
+OWN_FIGURES = {"flowmut": "flowmut.figures"}
+"""Engine -> the job that measures what is the engine's own business."""
+
+OWN_PROGRAMS = 150
+"""Programs that such a job looks at; they are made and run, not compiled."""
+
+OWN_LIMITS = Limits(seconds=300)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One measurement. `examined` is how many of the suspects there was time to confirm or refuse."""
+    """One measurement. `examined` is how many of the suspects there was time to confirm or refuse; `own` are
+    the engine's own figures, which say more exactly what the campaign's counts say too."""
 
     record: Record
     suspects: int
     examined: int
     confirmed: int
+    own: Json = field(default_factory=dict)
 
     def document(self) -> Json:
         """As JSON: the figures that are compared from commit to commit, then what they come from."""
@@ -35,6 +46,7 @@ class Figures:
             "aspects": record.spec.aspects,
             "programs_per_second": round(record.programs_per_second, 3),
             "legal_rate": round(record.tally.legal_rate, 4),
+            **self.own,
             "suspects": self.suspects,
             "examined": self.examined,
             "confirmed": self.confirmed,
@@ -66,4 +78,16 @@ def measure(session: Session) -> Figures:
                     break
                 examined += 1
                 confirmed += isinstance(confirm(suspect, fresh, asker), Confirmed)
-    return Figures(record, len(suspects), examined, confirmed)
+    return Figures(record, len(suspects), examined, confirmed, _own(session, record.spec.engine))
+
+
+def _own(session: Session, engine: str) -> Json:
+    job = OWN_FIGURES.get(engine)
+    if job is None or session.stop.is_set():
+        return {}
+    with session.workshop() as folder, Pool(session.build, 1, folder) as pool:
+        (reply,) = pool.map([(job, {"seed": session.settings.seed, "programs": OWN_PROGRAMS})], OWN_LIMITS)
+    if reply.ended is not Ending.OK:
+        raise MachineryFailure(f"the job {job} failed: {(reply.error or {}).get('message') or reply.ended}")
+    value: Json = reply.value
+    return value

@@ -154,7 +154,7 @@ def confirm(suspect: Suspect, run_fresh: Fresh, asker: Asker) -> Confirmed | Ref
         if seen is None:
             return Refused(Verdict.GONE, taken_back(judged), tuple(runs))
         kind, aspect, evidence = Kind(seen["kind"]), Aspect(seen["aspect"]), seen
-    place, rungs = localise(kind, suspect.script, asker.runs)
+    place, rungs = localise(kind, suspect.script, asker.runs, suspect.build.framework)
     slip = SlipKey(kind, aspect, way(runs[0]), place.rung, place.below, publishable(evidence))
     return Confirmed(tuple(runs), place, rungs, slip, evidence)
 

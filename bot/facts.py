@@ -16,7 +16,7 @@ from bot import classify, history, reading
 from bot.commits import is_compare_link
 from bot.defang import code, cut, fence, inline, prose
 from bot.evidence import Row, quantities, rows
-from bot.localise import DYNAMIC, LADDER
+from bot.localise import DYNAMIC
 from bot.wording import (
     ADDS,
     ENDINGS,
@@ -24,6 +24,7 @@ from bot.wording import (
     ENGINES,
     FLOATS,
     LABELS,
+    SETTINGS,
     WORKAROUNDS,
     contract,
 )
@@ -74,9 +75,12 @@ def about(finding: Finding, hosts: Sequence[str]) -> Json:
         "compared": _compared(finding),
         "reproducibility": safe(_reproducibility(finding)),
         "ladder": [
-            {"backend": rung, "adds": ADDS[rung], "result": ENDINGS.get(finding.rungs.get(rung, ""), NOT_RUN)}
-            for rung in LADDER
-            if finding.rungs
+            {
+                "backend": rung,
+                "adds": ADDS.get(rung, ""),
+                "result": ENDINGS.get(finding.rungs.get(rung, ""), NOT_RUN),
+            }
+            for rung in finding.rungs
         ],
         "place": _place(finding, hosts),
         "culprits": ", ".join(code(part, hosts) for part in finding.culprits),
@@ -148,10 +152,10 @@ def _where(finding: Finding, hosts: Sequence[str]) -> str:
     if finding.stage == "unknown":
         return "not known, see the ablation"
     label = f" ({code(finding.label, hosts)})" if finding.label else ""
-    right = [rung for rung in LADDER if finding.rungs.get(rung) == Ending.OK]
+    right = [rung for rung, ending in finding.rungs.items() if ending == Ending.OK]
     parts = [
         f"{prose(finding.stage, hosts)}{label}",
-        f'right with `backend="{right[-1]}"`' if right else "",
+        f"right with `{SETTINGS.get(right[-1], '')}`" if right else "",
         "dynamic shapes" if DYNAMIC.search(finding.script) else "",
     ]
     return "; ".join(part for part in parts if part)

@@ -8,13 +8,17 @@ then the first failing rung is not known to be the first.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fuzzers.records import Ending, Kind, Run
 
 LADDER = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 """Backends of `torch.compile`, each adding one stage to the one before. `eager` is dynamo alone."""
+
+LADDERS: dict[str, tuple[str, ...]] = {"torch": LADDER, "mindspore": ("O0", "O1")}
+"""Framework -> its ladder. MindSpore's are the levels of `ms.jit` that run on the CPU: the graph with its
+passes, then fused kernels."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ STAGES: dict[str, tuple[str, str]] = {
     "aot_eager": ("aot", "module: pt2-dispatcher"),
     "aot_eager_decomp_partition": ("decomp", "module: pt2-dispatcher"),
     "inductor": ("inductor", "module: inductor"),
+    "O0": ("graph", ""),
+    "O1": ("kernel fusion", ""),
 }
 """First failing backend -> (stage, label)."""
 
@@ -54,11 +60,13 @@ def unknown(run: Run) -> bool:
     return run.ending is Ending.CANNOT_RUN or run.signal == "SIGKILL"
 
 
-def place(kind: Kind, rungs: Mapping[str, Run], gone_when_static: bool = False) -> Place:
+def place(
+    kind: Kind, rungs: Mapping[str, Run], gone_when_static: bool = False, ladder: Sequence[str] = LADDER
+) -> Place:
     """The stage to blame. A bug that eager has on its own (kind `eager`) needs no ladder."""
     if kind is Kind.EAGER:
         return Place("eager", "")
-    for index, rung in enumerate(LADDER):
+    for index, rung in enumerate(ladder):
         run = rungs.get(rung)
         if run is None:
             return Place("unknown", "", reason=f"{rung} was not run")
@@ -68,22 +76,30 @@ def place(kind: Kind, rungs: Mapping[str, Run], gone_when_static: bool = False) 
             )
         if failed(run):
             stage, label = STAGES[rung]
-            below = LADDER[index - 1] if index else None
+            below = ladder[index - 1] if index else None
             return Place(stage, DYNAMIC_SHAPES if gone_when_static else label, rung, below)
     return Place("unknown", "", reason="every backend agrees with eager in a warm worker")
 
 
-def climb(script: str, run_all: Callable[[list[tuple[str, str | None]]], list[Run]]) -> dict[str, Run]:
+def climb(
+    script: str,
+    run_all: Callable[[list[tuple[str, str | None]]], list[Run]],
+    ladder: Sequence[str] = LADDER,
+) -> dict[str, Run]:
     """How `script` ends on each rung. `run_all` runs (script, backend) pairs, in parallel if it can."""
-    return dict(zip(LADDER, run_all([(script, rung) for rung in LADDER]), strict=True))
+    return dict(zip(ladder, run_all([(script, rung) for rung in ladder]), strict=True))
 
 
 def localise(
-    kind: Kind, script: str, run_all: Callable[[list[tuple[str, str | None]]], list[Run]]
+    kind: Kind,
+    script: str,
+    run_all: Callable[[list[tuple[str, str | None]]], list[Run]],
+    framework: str = "torch",
 ) -> tuple[Place, dict[str, Run]]:
     """The ladder, and for a script compiled with `dynamic=True` whether it is gone with static shapes."""
-    rungs = climb(script, run_all)
-    found = place(kind, rungs)
+    ladder = LADDERS[framework]
+    rungs = climb(script, run_all, ladder)
+    found = place(kind, rungs, ladder=ladder)
     if found.rung and DYNAMIC.search(script):
         (static,) = run_all([(DYNAMIC.sub("dynamic=False", script), None)])
         found = place(kind, rungs, gone_when_static=static.ending is Ending.OK)

@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from bot import assisting, leftovers, trials
 from bot import fresh as fresh_process
-from bot import leftovers, trials
 from bot.asking import Asker
 from bot.builds.channels import environments, interpreter, newest
 from bot.builds.offer import Offer
@@ -40,7 +40,7 @@ from bot.steps import Spec
 from bot.store import Store
 from bot.target import Pool, Worker, probe
 from bot.triage import Allowance, TriageResult, triage
-from fuzzers import guides
+from fuzzers.engines import BY_FRAMEWORK
 from fuzzers.records import Budget, Build, Ending, Json, Limits, Run
 
 SCRIPT_LIMITS = Limits(seconds=120.0)
@@ -98,6 +98,7 @@ class Session:
     began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
+        assisting.check(self.settings)
         self.out = self.settings.out
         check_writable(self.out)
         self.store = Store(self.out / "store", self.voice.say)
@@ -106,7 +107,7 @@ class Session:
 
     def run(self, *, fresh: bool = False, triaging: bool = True) -> Outcome:
         """A campaign of every engine, then triage and issues."""
-        engines = self.settings.engine
+        engines = self._engines()
         if self.settings.build in NIGHTLY and not fresh:
             engines = self._untested()
         if not engines:
@@ -186,7 +187,7 @@ class Session:
     def _chosen(self) -> Build:
         """The build that the settings name, installed if need be."""
         if self.settings.build == "installed":
-            return probe(interpreter(self.settings))
+            return probe(interpreter(self.settings), self.settings.framework)
         offer = newest(self.settings)
         cache = environments(self.settings, self.voice.say, self.stop.is_set)
         held = ExitStack()
@@ -200,6 +201,15 @@ class Session:
             self.store.record_trial(trials.of_install(got, cache.python.version, engine))
         raise MachineryFailure(f"{offer.name} cannot be installed: {got.reason}")
 
+    def _engines(self) -> tuple[str, ...]:
+        """Those of the settings that the framework has; one that is kept elsewhere has to know."""
+        there = BY_FRAMEWORK[self.build.framework]
+        found = tuple(name for name in self.settings.engine if name in there or ":" in name)
+        if not found:
+            named = ", ".join(self.settings.engine)
+            raise UserMistake(f"{named}: not on {self.build.framework}, which has {', '.join(there)}")
+        return found
+
     def _untested(self) -> tuple[str, ...]:
         """The engines that have not tested the build; that the others have is noted."""
         build, ledger, left = self.build, self.store.ledger(), []
@@ -207,7 +217,7 @@ class Session:
         with self.workshop() as folder:
             extra = search_path(self.settings, folder)
             with Worker(build, folder, cold=True, extra=extra) as worker:
-                for engine in self.settings.engine:
+                for engine in self._engines():
                     self.revisions[engine] = about(build, engine, self.settings, worker).revision
         for engine, revision in self.revisions.items():
             if before := trial_that_tested(offer, ledger, engine, revision, build.python):
@@ -236,7 +246,7 @@ class Session:
             folder = self.out / "campaigns" / campaign_id(spec)
             if fresh:
                 leftovers.forget(folder, self.store)
-            share = self.settings.budget / len(self.settings.engine)
+            share = self.settings.budget / len(self._engines())
             budget = Budget(share, self.settings.candidates)
             before = read_record(folder / "campaign.json", self.voice.say)
             if before is not None and before.is_finished(budget):
@@ -246,16 +256,17 @@ class Session:
                 )
                 return before
             self.voice.say(f"{'starting' if before is None else 'going on with'} campaign {folder.name}")
-            campaign = Campaign(
-                spec,
-                folder,
-                self.store,
-                self.stop,
-                lambda record: self.voice.campaign(record, budget),
-                guide=guides.load(engine, self.settings.seed),
-            )
-            startup = time.monotonic() - self.began if self.startup_counts else 0.0
-            record = campaign.run(pool, budget, startup)
+            with assisting.guide(engine, self.settings, self.voice.say) as guide:
+                campaign = Campaign(
+                    spec,
+                    folder,
+                    self.store,
+                    self.stop,
+                    lambda record: self.voice.campaign(record, budget),
+                    guide=guide,
+                )
+                startup = time.monotonic() - self.began if self.startup_counts else 0.0
+                record = campaign.run(pool, budget, startup)
         self.began = time.monotonic()
         self.voice.say(f"campaign {record.id} is over: {trials.REASONS[record.over]}")
         if record.startup >= share:

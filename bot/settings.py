@@ -22,6 +22,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from bot import endpoints
 from bot.durations import seconds
 from bot.errors import UserMistake
 from bot.pulls.routes import ROUTES, Route
@@ -33,7 +34,7 @@ CHANNELS = ("installed", "release", "nightly")
 REPOSITORY = r"^(?:[\w.-]+/[\w.-]+)?$"
 """`owner/name`, or nothing."""
 
-SECRETS = frozenset({"token", "app_key", "marker_key"})
+SECRETS = frozenset({"token", "app_key", "marker_key", "llm_key"})
 """What may not stand in a file: files are committed."""
 
 
@@ -200,6 +201,32 @@ class Settings(BaseSettings):
         description="Who files upstream: a `person`, from a prepared link, or the `bot`.",
     )
     upstream_a_day: int = Field(default=2, ge=0, description="Most issues filed upstream a day.")
+    llm_url: str = Field(
+        default="",
+        description="Address of an OpenAI-compatible endpoint, without `/chat/completions`; empty: mutation "
+        "by rules only.",
+    )
+    llm_model: str = Field(default="", description="Name of the model there.")
+    llm_key: SecretStr = Field(
+        default=SecretStr(""), description="Key of the endpoint, if it wants one; only from the environment."
+    )
+    llm_calls: int = Field(default=200, ge=0, description="Most requests to the model, a run.")
+    llm_tokens: int = Field(
+        default=1_000_000, ge=0, description="Most tokens of prompts and answers together, a run."
+    )
+    llm_money: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="Most money, a run, at the two prices."
+    )
+    llm_price_in: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="Price of a million tokens of prompts."
+    )
+    llm_price_out: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="Price of a million tokens of answers."
+    )
+    llm_seconds: Duration = Field(default=60.0, description="Longest wait for one answer of the model.")
+    proposals: Path | None = Field(
+        default=None, description="File of `nightfuzz propose`, whose programs AlignGuard runs as well."
+    )
     routes: tuple[Route, ...] = Field(
         default=ROUTES,
         description="Which engine looks at which changed file: a list of {pattern, engine}, the first that "
@@ -224,9 +251,13 @@ def load(flags: Mapping[str, Any]) -> Settings:
     _check_environment(os.environ)
     given = {name: value for name, value in flags.items() if value is not None}
     try:
-        return Settings(**given)
+        settings = Settings(**given)
     except ValidationError as error:
-        raise UserMistake(_explained(error, given)) from error
+        # Not `from error`: it holds what was given, which may be a secret.
+        raise UserMistake(_explained(error, given)) from None
+    if why := endpoints.flaw(settings):
+        raise UserMistake(why)
+    return settings
 
 
 def _from_file(folder: Path) -> tuple[Json, str]:
@@ -279,4 +310,5 @@ def _explained(error: ValidationError, flags: Mapping[str, Any]) -> str:
         place = variable
     else:
         place = f"{name} in {_from_file(Path.cwd())[1]}"
-    return f"{place}: {first['input']!r}: {first['msg'].removeprefix('Value error, ')}"
+    given = "what was given" if name in SECRETS else repr(first["input"])
+    return f"{place}: {given}: {first['msg'].removeprefix('Value error, ')}"

@@ -15,7 +15,7 @@ from bot import source_passes
 from bot.asking import Asker, Judgement
 from bot.confirm import UNEXAMINED, SlipKey
 from bot.errors import MachineryFailure
-from bot.localise import LADDER, failed
+from bot.localise import LADDERS, failed
 from bot.reduce import Candidate, End, Hold, Options, Smaller, reduce
 from fuzzers.records import Ending, Json, Kind, Limits, Suspect
 
@@ -117,7 +117,7 @@ def _also(right: list[bool], ask: Callable[[list[int]], list[bool]]) -> None:
 
 def _fails_at(slip: SlipKey, asker: Asker, scripts: list[str], limits: Limits) -> list[bool]:
     """Whether scripts fail at the rung to blame, when that is not what stock settings use."""
-    if slip.rung in ("", LADDER[-1]) or not scripts:
+    if slip.rung in ("", *(ladder[-1] for ladder in LADDERS.values())) or not scripts:
         return [True] * len(scripts)
     return [failed(run) for run in asker.runs([(s, slip.rung) for s in scripts], limits)]
 

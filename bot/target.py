@@ -25,6 +25,7 @@ from typing import TypeAlias
 from bot import wire
 from bot.confine import FLAGS, environment, kill_session, private_folder
 from bot.errors import MachineryFailure, UserMistake
+from fuzzers import framework
 from fuzzers.records import Build, Ending, Json, Limits
 from fuzzers.worker.protocol import Reply, Request, failure
 
@@ -47,8 +48,8 @@ Question: TypeAlias = tuple[str, Json]
 """A job's name and its arguments."""
 
 
-def probe(interpreter: str | Path) -> Build:
-    """What framework build an interpreter has. UserMistake when there is no such interpreter or no
+def probe(interpreter: str | Path, name: str = "torch") -> Build:
+    """What build of a framework an interpreter has. UserMistake when there is no such interpreter or no such
     framework in it; MachineryFailure when it does not answer."""
     path = shutil.which(str(interpreter))
     if path is None:
@@ -58,24 +59,25 @@ def probe(interpreter: str | Path) -> Build:
         command = [path, *FLAGS, "-m", "fuzzers.worker.identity"]
         try:
             done = subprocess.run(
-                command, env=environment(folder), cwd=folder, capture_output=True, text=True,
+                command, env=environment(folder, **{framework.VARIABLE: name}), cwd=folder,
+                capture_output=True, text=True,
                 errors="replace", stdin=subprocess.DEVNULL, timeout=PROBE_SECONDS, check=False,
             )  # fmt: skip
         except OSError as e:
             raise UserMistake(f"{interpreter} cannot be run: {e.strerror}") from e
         except subprocess.TimeoutExpired as e:
-            raise MachineryFailure(f"{interpreter} did not import torch within {PROBE_SECONDS:g} s") from e
+            raise MachineryFailure(f"{interpreter} did not import {name} within {PROBE_SECONDS:g} s") from e
     last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    if "No module named 'torch'" in last:
-        raise UserMistake(f"{interpreter} has no torch; install it there, or name another interpreter")
+    if f"No module named '{name}'" in last:
+        raise UserMistake(f"{interpreter} has no {name}; install it there, or name another interpreter")
     try:
         data = json.loads(done.stdout)
     except ValueError:
-        raise UserMistake(f"{interpreter} is no Python with a torch that can be imported: {last}") from None
+        raise UserMistake(f"{interpreter} is no Python with a {name} that can be imported: {last}") from None
     try:
         return wire.convert(Build, data)
     except wire.UnreadableError as e:
-        raise UserMistake(f"{interpreter} is no Python with a torch that can be imported: {e}") from e
+        raise UserMistake(f"{interpreter} is no Python with a {name} that can be imported: {e}") from e
 
 
 class Worker:
@@ -177,6 +179,7 @@ class Worker:
         settings = (
             {} if self.cold else dict(ONE_THREAD, TORCHINDUCTOR_CACHE_DIR=str(self.folder / "inductor"))
         )
+        settings[framework.VARIABLE] = self.build.framework
         env = environment(self.folder, **settings, **self._extra)
         with self._log_path.open("wb") as log:
             try:

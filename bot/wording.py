@@ -66,8 +66,18 @@ ADDS: dict[str, str] = {
     "aot_eager": "functionalisation, autograd ahead of time",
     "aot_eager_decomp_partition": "decompositions, partitioner",
     "inductor": "lowering, fusion, code generation",
+    "O0": "capture of the graph, its passes",
+    "O1": "fusion of kernels",
 }
-"""Backend -> what it adds to the one before."""
+"""Backend, or level of `ms.jit` -> what it adds to the one before."""
+
+SETTINGS: dict[str, str] = {
+    **{
+        name: f'backend="{name}"' for name in ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+    },
+    **{level: f'jit_level="{level}"' for level in ("O0", "O1")},
+}
+"""Backend, or level -> the argument that asks for it."""
 
 
 def contract(finding: Finding) -> str:

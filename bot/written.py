@@ -46,7 +46,7 @@ def write_up(
             *named_by(suspect, suspect.script, suspect.program, asker),
             confirmed.evidence,
         )
-    place, rungs = localise(suspect.kind, shortened.script, asker.runs)
+    place, rungs = localise(suspect.kind, shortened.script, asker.runs, suspect.build.framework)
     return Written(
         shortened.script,
         tuple(runs),

@@ -11,7 +11,10 @@ from importlib import import_module
 
 from fuzzers.engine import Guide
 
-GUIDES: dict[str, str] = {}
+GUIDES: dict[str, str] = {
+    "flowmut": "fuzzers.flowmut.guide:make",
+    "alignguard": "fuzzers.alignguard.guide:make",
+}
 """Engine name -> what makes its guide, as `module:factory`; the factory takes the campaign's seed."""
 
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
+from fuzzers import framework
 from fuzzers.records import Ending, Run
 
 MESSAGE_CHARS = 4096
@@ -247,6 +248,10 @@ def _settings(backend: str | None, threads: int | None) -> Iterator[None]:
     if backend is None and threads is None:
         yield
         return
+    if framework.name() == "mindspore":
+        with _level(backend):
+            yield
+        return
     import torch
 
     if threads is not None:
@@ -258,6 +263,24 @@ def _settings(backend: str | None, threads: int | None) -> Iterator[None]:
         yield
     finally:
         torch.compile = stock
+
+
+@contextmanager
+def _level(level: str | None) -> Iterator[None]:
+    """While inside, every `ms.jit` compiles at this level. Its threads are not ours to set."""
+    import mindspore
+
+    stock = mindspore.jit
+
+    def at_level(function: Any = None, **settings: Any) -> Any:
+        return stock(function, **{**settings, "jit_level": level})
+
+    if level is not None:
+        mindspore.jit = at_level
+    try:
+        yield
+    finally:
+        mindspore.jit = stock
 
 
 def with_backend(stock: Callable[..., Any], backend: str) -> Callable[..., Any]:

@@ -39,11 +39,12 @@ class Installed:
     """The one build that an interpreter has."""
 
     interpreter: str
+    framework: str = "torch"
     name = "installed"
 
     def offers(self) -> list[Offer]:
         """That build."""
-        build = probe(self.interpreter)
+        build = probe(self.interpreter, self.framework)
         return [
             Offer(
                 build.framework,
@@ -159,7 +160,7 @@ def _nightly(settings: Settings, python: Python) -> Channel:
 
 
 _CHANNELS: dict[str, Callable[[Settings, Python], Channel]] = {
-    "installed": lambda settings, python: Installed(python.path),
+    "installed": lambda settings, python: Installed(python.path, settings.framework),
     "release": lambda settings, python: Release(settings.framework, settings.variant, python),
     "nightly": _nightly,
 }
@@ -173,7 +174,7 @@ def interpreter(settings: Settings) -> str:
 def channel(settings: Settings) -> Channel:
     """The channel that the settings name."""
     if settings.build == "installed":
-        return Installed(interpreter(settings))
+        return Installed(interpreter(settings), settings.framework)
     python = examine(interpreter(settings))
     make = _CHANNELS.get(settings.build)
     return make(settings, python) if make else OneWheel(settings.build, python)

@@ -103,7 +103,7 @@ class Environments:
         """The offer's build, installed if need be; it stays while the context lasts. MachineryFailure when
         the network, the disk or a hash fails; then nothing of the install is left."""
         if offer.interpreter:
-            yield probe(offer.interpreter)
+            yield probe(offer.interpreter, offer.framework)
             return
         key = self.key(offer)
         with self._open_lock(key) as lock:

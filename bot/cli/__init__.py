@@ -18,11 +18,13 @@ from bot.cli import (
     bench,
     bisect,
     builds,
+    check,
     comment,
     doctor,
     init,
     merge,
     plan,
+    propose,
     publish,
     pull,
     report_pull,
@@ -50,8 +52,10 @@ app.command("run")(run.run)
 app.command("triage")(triage.triage)
 app.command("retest")(retest.retest)
 app.command("bisect")(bisect.bisect)
+app.command("check")(check.check)
 app.command("merge")(merge.merge)
 app.command("plan")(plan.plan)
+app.command("propose")(propose.propose)
 app.command("comment")(comment.comment)
 app.command("publish")(publish.publish)
 app.command("pull")(pull.pull)

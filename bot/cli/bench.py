@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bot import replay
+from bot import kernel_bench, replay
 from bot.bench import measure
 from bot.cli import options
 from bot.confine import private_folder
@@ -22,7 +22,7 @@ REPLAYS = 5
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="A bug finder, `triage` or `publish`.")] = "flowmut",
+    what: Annotated[str, typer.Argument(help="A bug finder, `dirigo`, `triage` or `publish`.")] = "flowmut",
     minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Length of the campaign.")] = 3.0,
     seed: options.Seed = None,
     workers: options.Workers = None,
@@ -30,10 +30,13 @@ def bench(
     interpreter: options.Interpreter = None,
     aspects: options.Aspects = None,
     triage_budget: options.TriageTime = None,
-    corpus: Annotated[Path, typer.Option("--corpus", help="Recorded suspects, for `triage`.")] = CORPUS,
+    corpus: Annotated[
+        Path, typer.Option("--corpus", help="Recorded suspects, for `triage`; kernel pairs.")
+    ] = CORPUS,
     publishes: Annotated[
         int, typer.Option("--publishes", min=1, help="Runs with a fault, for `publish`.")
     ] = publishing.PUBLISHES,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Pairs at a time.")] = kernel_bench.JOBS,
     json: options.AsJson = False,
 ) -> int:
     """The project's own figures.
@@ -44,6 +47,10 @@ def bench(
     """
     if what == "triage":
         document = replayed(corpus)
+    elif what == "dirigo":
+        document = kernel_bench.measure(
+            corpus, jobs, options.settings({"interpreter": interpreter}).interpreter
+        )
     elif what == "publish":
         document = publishing.measure(publishes)
     else:

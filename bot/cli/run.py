@@ -28,6 +28,9 @@ def run(
     aspects: options.Aspects = None,
     candidates: options.Candidates = None,
     publish_down_to: options.PublishDownTo = None,
+    proposals: Annotated[str | None, options.flag("proposals")] = None,
+    llm_url: Annotated[str | None, options.flag("llm_url")] = None,
+    llm_model: Annotated[str | None, options.flag("llm_model")] = None,
     no_triage: Annotated[bool, typer.Option("--no-triage", help="Only the campaigns.")] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start the campaign over instead of going on.")
@@ -57,6 +60,9 @@ def run(
             "aspects": aspects,
             "candidates": candidates,
             "publish_down_to": publish_down_to,
+            "proposals": proposals,
+            "llm_url": llm_url,
+            "llm_model": llm_model,
         }
     )
     with options.screen() as screen, options.interruptible(screen) as stop:

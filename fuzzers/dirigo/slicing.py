@@ -110,6 +110,11 @@ def _plain(name: str) -> str:
     return name.partition("<")[0].strip().rpartition("::")[2]
 
 
+def parsed(text: bytes) -> Node:
+    """The root of the syntax tree of a source."""
+    return _parser().parse(text).root_node
+
+
 @cache
 def _parser() -> Parser:
     return Parser(Language(tree_sitter_cuda.language()))

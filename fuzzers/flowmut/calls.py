@@ -25,7 +25,8 @@ from fuzzers.flowmut.edge import DTYPES
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Node, Program
 from fuzzers.flowmut.proposal import MOST_ELEMENTS
-from fuzzers.flowmut.record import Observer, States, apply, dtype_name
+from fuzzers.flowmut.record import Observer, apply, dtype_name
+from fuzzers.flowmut.runtime import States
 from fuzzers.flowmut.window import input_like
 from fuzzers.oracle.trees import agree, tensors_in
 

@@ -13,7 +13,8 @@ from typing import Any
 class Claim:
     """What a script asserts not to be. `where` is `output`, `input` or `grad`, `index` counts among
     those; `rtol` None compares exactly. `pair` names the two tensors of an aliasing claim, such as
-    `("output 0", "input 1")`. `none` marks a gradient that is None on one side."""
+    `("output 0", "input 1")`. `none` marks a gradient that is None on one side; `level` is the compiler's,
+    where there are several."""
 
     kind: str
     aspect: str
@@ -24,6 +25,7 @@ class Claim:
     equal_nan: bool = True
     pair: tuple[str, str] = ("output 0", "input 0")
     none: bool = False
+    level: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""

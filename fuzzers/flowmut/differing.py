@@ -5,11 +5,38 @@ Invariant: pure; the claim names the place as the emitter counts it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from fuzzers.flowmut.claim import Claim
-from fuzzers.oracle import Difference
 from fuzzers.records import Aspect, Ending, Expect, Json, Kind
+
+
+class Difference(Protocol):
+    """What an oracle says of one place; each framework's has these."""
+
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def aspect(self) -> Aspect: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def detail(self) -> Json: ...
+
+
+class Report(Protocol):
+    """What an oracle says of a program: differences, worst first, or why it was dropped."""
+
+    @property
+    def differences(self) -> Sequence[Difference]: ...
+    @property
+    def dropped(self) -> str: ...
+    @property
+    def counts(self) -> Mapping[str, int]: ...
+
 
 ENDINGS = {Kind.EXCEPTION: Ending.EXCEPTION, Kind.CRASH: Ending.SIGNAL, Kind.HANG: Ending.TIMEOUT}
 """How the script of a sighting ends where that is not its assertion."""
@@ -34,6 +61,7 @@ def claim_of(difference: Difference, wanting: Sequence[bool]) -> Claim:
         rtol=detail.get("rtol") or None,
         atol=detail.get("atol") or None,
         pair=_odd_pair(detail) if difference.aspect is Aspect.ALIASING else ("output 0", "input 0"),
+        level=str(detail.get("level", "")),
         none="None" in (str(detail.get("expected")), str(detail.get("actual"))),
     )
 

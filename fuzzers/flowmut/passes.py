@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from fuzzers.flowmut import rewrite
+from fuzzers.flowmut.claim import Claim
 from fuzzers.flowmut.edge import EdgeState
-from fuzzers.flowmut.emit import Claim
 from fuzzers.flowmut.program import Input, Program
 from fuzzers.flowmut.window import input_like, writes
 

@@ -1,4 +1,4 @@
-"""Proposing the next candidate: a drawn mutation at a drawn site, and whether what it makes may run.
+"""Proposing the next candidate: a chosen mutation at a site, and whether what it makes may run.
 
 Invariant: every rejection is counted under what rejected it, and nothing is returned but programs that
 passed predicates, a fake run and a guarded eager run, in that order, cheapest first.
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from fuzzers.flowmut import rewrite
+from fuzzers.flowmut.chooser import Chooser
 from fuzzers.flowmut.edge import EdgeState
 from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run, node_violations
-from fuzzers.flowmut.mutations.declaration import Mutation, Site
-from fuzzers.flowmut.mutations.table import MUTATIONS
 from fuzzers.flowmut.program import Node, Program
-from fuzzers.flowmut.record import Refused, States, record
+from fuzzers.flowmut.rejection import Refused
+from fuzzers.flowmut.runtime import States, runtime
 from fuzzers.flowmut.values import state_of, suits
 from fuzzers.flowmut.window import window, writes
 
@@ -41,24 +41,20 @@ class Mutant:
     name: str
 
 
-def propose(base: Program, states: States, rng: Random, counts: Counter[str]) -> Mutant | None:
-    """One drawn mutation at one drawn site of `base`; None when it does not apply or is not legal."""
-    mutation, site = _draw(base, states, rng)
-    made = mutation.apply(site, rng) if site else None
-    if made is None or made == base:
+def propose(
+    base: Program, states: States, rng: Random, counts: Counter[str], chooser: Chooser
+) -> Mutant | None:
+    """One chosen mutation at one site of `base`; None when it does not apply or is not legal."""
+    drawn = chooser.draw(base, states, rng)
+    made = drawn.mutation.apply(drawn.site, rng) if drawn else None
+    if drawn is None or made is None or made == base:
         counts["inapplicable"] += 1
         return None
     program = bounded(tidy(made), rng)
     counts["proposed"] += 1
     judged = judge(program, counts)
-    return Mutant(program, judged, mutation.name) if judged is not None else None
-
-
-def _draw(base: Program, states: States, rng: Random) -> tuple[Mutation, Site | None]:
-    """A mutation by weight, then one of the sites that it allows."""
-    mutation = rng.choices(MUTATIONS, [m.weight for m in MUTATIONS])[0]
-    sites = [site for name in base.names() if mutation.allowed(site := Site(base, name, states))]
-    return mutation, rng.choice(sites) if sites else None
+    chooser.note(drawn, legal=judged is not None)
+    return Mutant(program, judged, drawn.mutation.name) if judged is not None else None
 
 
 def tidy(program: Program) -> Program:
@@ -96,7 +92,7 @@ def judge(program: Program, counts: Counter[str]) -> States | None:
         counts["predicate_rejects"] += 1
         return None
     try:
-        return record(program, _ordinary)
+        return runtime().record(program, _ordinary)
     except Refused as refusal:
         # The framework's own rejection is chained; a predicate's that needed values is not.
         counts["eager_rejects" if refusal.__cause__ else "predicate_rejects"] += 1

@@ -7,7 +7,7 @@ recorded and a predicted state are comparable field by field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import CodeType
@@ -18,19 +18,9 @@ import torch
 from fuzzers.flowmut.edge import FLOATING, INTEGER_RANGE, EdgeState, Profile, self_overlapping
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.program import Node, Program
+from fuzzers.flowmut.rejection import Refused as Refused
+from fuzzers.flowmut.runtime import Guard, States
 from fuzzers.flowmut.source import build
-
-States = dict[str, EdgeState]
-Guard = Callable[[Node, Sequence[EdgeState]], str]
-"""Says why a node may not run on these states, or nothing."""
-
-
-class Refused(Exception):
-    """A node was not run, because the guard said no or the framework did. `reason` says why."""
-
-    def __init__(self, node: str, op: str, reason: str) -> None:
-        super().__init__(f"{node} ({op}): {reason}")
-        self.node, self.op, self.reason = node, op, reason
 
 
 def dtype_name(tensor: Any) -> str:

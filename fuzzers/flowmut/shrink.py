@@ -15,13 +15,14 @@ from typing import TypeAlias
 
 from fuzzers.engine import Page
 from fuzzers.flowmut import cuts, passes, rewrite, simplify
+from fuzzers.flowmut.claim import claim_from_json
 from fuzzers.flowmut.edge import EdgeState
-from fuzzers.flowmut.emit import build, claim_from_json, script
 from fuzzers.flowmut.legality import Rejection, check_predicates, fake_run
 from fuzzers.flowmut.operators.table import OPERATORS
 from fuzzers.flowmut.passes import Case
 from fuzzers.flowmut.program import Attr, Input, Node, Program, check, from_json, to_json
-from fuzzers.flowmut.record import Observer, Refused, States, walk
+from fuzzers.flowmut.rejection import Refused
+from fuzzers.flowmut.runtime import States, runtime
 from fuzzers.flowmut.values import state_of
 from fuzzers.flowmut.window import writes
 from fuzzers.records import Json
@@ -99,7 +100,7 @@ def measure(program: Program) -> Measure:
         sum(_storage(i) for i in program.inputs),
         sum(DTYPE_ORDER.index(i.dtype) for i in program.inputs),
         sum(_plainness(n) for n in program.nodes),
-        sum(FILL_ORDER.index(i.fill) for i in program.inputs),
+        sum(_strangeness(i) for i in program.inputs),
         sum(_length(i) for i in program.inputs),
     )
 
@@ -122,6 +123,11 @@ def _rank(value: Attr, plain: tuple[Attr, ...]) -> int:
     return places[0] if places else len(plain) + sum(c.isdigit() for c in str(value))
 
 
+def _strangeness(given: Input) -> int:
+    """The place of the fill; what is not listed comes last."""
+    return FILL_ORDER.index(given.fill) if given.fill in FILL_ORDER else len(FILL_ORDER)
+
+
 def _length(given: Input) -> int:
     """How much there is to read in the values."""
     bounds = sum(len(str(b)) for b in (given.low, given.high))
@@ -142,7 +148,7 @@ def page(payload: Json, start: int, count: int, hints: Sequence[Sequence[str]]) 
     taken = found[:count]
     return Page(
         programs=tuple(_payload(c) for _, c in taken),
-        scripts=tuple(script(c.program, c.claim) for _, c in taken),
+        scripts=tuple(runtime().script(c.program, c.claim) for _, c in taken),
         places=tuple(place for place, _ in taken),
         after=after,
     )
@@ -160,14 +166,18 @@ def read(payload: Json, hints: Sequence[Sequence[str]] = ()) -> Case:
 
 def observed(program: Program) -> tuple[States, dict[str, tuple[float, ...]]]:
     """States of all edges, and the values of the small ones."""
-    observer = Observer(profiles=True)
     try:
-        tensors = walk(program, build(program)[1](), observer)
+        return runtime().observed(program, passes.READABLE)
     except Refused:
         predicted = fake_run(program)
         return ({} if isinstance(predicted, Rejection) else predicted), {}
-    small = {n: t for n, t in tensors.items() if 0 < t.numel() <= passes.READABLE}
-    return observer.states, {n: tuple(t.detach().reshape(-1).double().tolist()) for n, t in small.items()}
+
+
+def named(payload: Json) -> tuple[list[str], list[str]]:
+    """(sorted operator names, sorted dtype names) of a payload."""
+    given = from_json(payload["program"])
+    cast = {str(v) for n in given.nodes for k, v in n.attrs if k == "dtype"}
+    return sorted({n.op for n in given.nodes}), sorted({i.dtype for i in given.inputs} | cast)
 
 
 def smaller(case: Case, start: int = 0) -> Iterator[tuple[int, Case]]:

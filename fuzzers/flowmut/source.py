@@ -79,7 +79,17 @@ def _movable(program: Program) -> set[str]:
     return movable
 
 
-def _body(program: Program, movable: set[str]) -> tuple[list[str], str | None]:
+Spell = Callable[[Node, Sequence[str]], str]
+"""One node as an expression or a statement, given its arguments as source."""
+
+
+def in_torch(node: Node, args: Sequence[str]) -> str:
+    """As torch spells it."""
+    operator = OPERATORS[node.op]
+    return operator.render(args, operator.values(node))
+
+
+def _body(program: Program, movable: set[str], spell: Spell) -> tuple[list[str], str | None]:
     """Statements of the function, and the inlined name that makes one of them too long, if any does."""
     names = _node_names()
     text = dict(zip((i.name for i in program.inputs), input_names(program), strict=True))
@@ -92,7 +102,7 @@ def _body(program: Program, movable: set[str]) -> tuple[list[str], str | None]:
 
     for node in program.nodes:
         operator = OPERATORS[node.op]
-        source = operator.render([text[a] for a in node.args], operator.values(node))
+        source = spell(node, [text[a] for a in node.args])
         culprit = None
         if operator.writes is not None:
             text[node.name] = text[node.args[operator.writes]]
@@ -112,13 +122,13 @@ def _body(program: Program, movable: set[str]) -> tuple[list[str], str | None]:
     return lines or ["pass"], None
 
 
-def function_source(program: Program) -> str:
+def function_source(program: Program, spell: Spell = in_torch) -> str:
     """`def f(x, y): ...`, ending in a newline."""
     movable = _movable(program)
-    lines, culprit = _body(program, movable)
+    lines, culprit = _body(program, movable, spell)
     while culprit:
         movable.discard(culprit)
-        lines, culprit = _body(program, movable)
+        lines, culprit = _body(program, movable, spell)
     head = lay_out(f"def f({', '.join(input_names(program))}):")
     return "\n".join([*head, *(row for line in lines for row in lay_out(line, INDENT))]) + "\n"
 

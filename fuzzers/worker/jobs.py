@@ -126,6 +126,28 @@ def engine_operators(args: Json, context: Context) -> Json:
     return {"operators": operators, "dtypes": dtypes}
 
 
+def alignguard_seeds(args: Json, context: Context) -> Json:
+    """A block of seeds from the build's own operator tests."""
+    from fuzzers.alignguard import opinfo
+
+    return opinfo.block(int(args["seed"]), int(args["start"]), int(args["size"]))
+
+
+def flowmut_figures(args: Json, context: Context) -> Json:
+    """How legal and how diverse FlowMuT's programs are."""
+    from fuzzers.flowmut.figures import figures
+
+    return figures(int(args["seed"]), int(args["programs"]))
+
+
+def dirigo_check(args: Json, context: Context) -> Json:
+    """A kernel's file against its reference's."""
+    from fuzzers.dirigo.check import check
+    from fuzzers.dirigo.examine import Limits as Most
+
+    return encode(check(args["kernel"], args["reference"], Most(args["locations"], args["seconds"])))
+
+
 def script_run(args: Json, context: Context) -> Json:
     """Run a script to its end."""
     from fuzzers.script import run_script
@@ -189,6 +211,9 @@ JOBS: dict[str, Job] = {
     "engine.emit": engine_emit,
     "engine.emit_all": engine_emit_all,
     "engine.operators": engine_operators,
+    "alignguard.seeds": alignguard_seeds,
+    "flowmut.figures": flowmut_figures,
+    "dirigo.check": dirigo_check,
     "script.run": script_run,
     "script.judge": script_judge,
     "script.ablate": script_ablate,

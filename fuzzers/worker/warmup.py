@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -23,13 +24,28 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from fuzzers.engines import ENGINES
+from fuzzers import framework
+from fuzzers.engines import ENGINES, ON_MINDSPORE
 
 LOCK, DONE = "warm.lock", "warm.done"
 
 
 def warm_up() -> None:
-    """Import torch and its compiler, and compile one small program, in this process."""
+    """Make this process ready to fork children that run programs of its framework."""
+    _OF[framework.name()]()
+    # Children would otherwise copy, and their collector walk, all that the framework made when imported.
+    gc.collect()
+    gc.freeze()
+
+
+def _mindspore() -> None:
+    """Import it and the engines, and run nothing: a child of a process that has run an operator hangs."""
+    os.environ["GLOG_v"] = "4"  # noqa: SIM112 - its C++ side prints a screen for each rejection
+    _import("mindspore", *ON_MINDSPORE.values())
+
+
+def _torch() -> None:
+    """Import it and its compiler, and compile one small program."""
     import torch
 
     torch.set_num_threads(1)
@@ -43,16 +59,16 @@ def warm_up() -> None:
     torch._inductor.config.fx_graph_cache = False
     torch._functorch.config.enable_autograd_cache = False
     quieten()
-    for module in (
-        "fuzzers.judge",
-        "fuzzers.oracle",
-        *(where.partition(":")[0] for where in ENGINES.values()),
-    ):
-        import_module(module)
+    _import("fuzzers.judge", "fuzzers.oracle", *ENGINES.values())
     _build_header()
-    # Children would otherwise copy, and their collector walk, all that the framework made when imported.
-    gc.collect()
-    gc.freeze()
+
+
+def _import(*places: str) -> None:
+    for place in places:
+        import_module(place.partition(":")[0])
+
+
+_OF = {"torch": _torch, "mindspore": _mindspore}
 
 
 def _build_header() -> None:

@@ -31,6 +31,8 @@ SERVER = multiprocessing.get_context("forkserver")
 
 def _answer(job: Callable[..., Any], args: tuple[Any, ...], sink: Connection) -> None:
     logging.disable(logging.CRITICAL)
+    # As in a worker: of a graph that comes out of a cache there is nothing to be seen.
+    os.environ["TORCHINDUCTOR_FX_GRAPH_CACHE"] = os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
     sink.send(json.dumps(job(*args)))
 
 

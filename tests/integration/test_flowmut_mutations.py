@@ -17,7 +17,7 @@ from fuzzers.flowmut.mutations.table import MUTATIONS
 from fuzzers.flowmut.program import Program, check, from_json, to_json
 from fuzzers.flowmut.proposal import judge, tidy
 from fuzzers.flowmut.record import States, record
-from fuzzers.flowmut.seeds import SEEDS
+from fuzzers.flowmut.seeds.table import SEEDS
 from fuzzers.flowmut.window import window
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -26,7 +26,7 @@ WANTED = 3
 """Legal programs that each mutation must make."""
 
 DRAWS = 250
-"""Sites tried for them."""
+"""Windows tried for them."""
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,8 @@ def legal_mutants(
     rng, found, counts = Random(mutation.name), list[Program](), Counter[str]()
     for _ in range(DRAWS):
         program, states = rng.choice(recorded)
-        site = Site(program, rng.choice(program.names()), states)
-        made = mutation.apply(site, rng) if mutation.allowed(site) else None
+        sites = [s for n in program.names() if mutation.allowed(s := Site(program, n, states))]
+        made = mutation.apply(rng.choice(sites), rng) if sites else None
         if made is None or made == program:
             continue
         check(made)
@@ -81,7 +81,7 @@ def test_a_mutation_makes_legal_programs(mutation: Mutation, recorded: list[tupl
 
 
 def test_names_are_unique_and_cells_are_filled() -> None:
-    assert len({m.name for m in MUTATIONS}) == len(MUTATIONS) >= 36
+    assert len({m.name for m in MUTATIONS}) == len(MUTATIONS) >= 120
     assert {m.object for m in MUTATIONS} == set(Object)
     assert {m.primitive for m in MUTATIONS} == set(Primitive)
 
@@ -92,10 +92,10 @@ def test_a_seed_is_legal_as_it_stands(seed: Program) -> None:
     assert_runs(seed)
 
 
-def test_windows_of_every_site_run(recorded: list[tuple[Program, States]]) -> None:
+def test_windows_of_all_over_a_seed_run(recorded: list[tuple[Program, States]]) -> None:
     for seed in SEEDS:
         states = record(seed)
-        for name in seed.names():
+        for name in seed.names()[::3]:
             assert_runs(tidy(window(seed, name, states)))
 
 
@@ -116,7 +116,7 @@ PRINT_DIGESTS = """
 from collections import Counter
 from random import Random
 from fuzzers.flowmut.candidate import digest, find, start
-for k in range(6):
+for k in range(4):
     rng = Random(f"9/{k}/0")
     mutant = find(start(rng, "full"), rng, Counter())
     print(digest(mutant.program) if mutant else "rejected")
@@ -131,4 +131,4 @@ def test_candidates_are_the_same_in_every_process() -> None:
 
     first, second = printed("1"), printed("2")
     assert first == second
-    assert len(set(first.split())) > 3
+    assert len(set(first.split())) > 2

@@ -61,7 +61,7 @@ def test_an_operator_aliases_as_declared(name: str) -> None:
 
 def test_the_table_is_wide() -> None:
     assert len(OPERATORS) == sum(map(len, FAMILIES)), "two operators share a name"
-    assert len(OPERATORS) >= 75
+    assert len(OPERATORS) >= 170
     drawn = {p.inputs[0].dtype for o in ("add", "sum", "to") for p in legal_singles(OPERATORS[o], 2, 40)}
     assert drawn == set(DTYPES)
 

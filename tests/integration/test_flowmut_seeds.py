@@ -6,7 +6,7 @@ import pytest
 
 from fuzzers.flowmut.emit import build
 from fuzzers.flowmut.program import Program
-from fuzzers.flowmut.seeds import SEEDS
+from fuzzers.flowmut.seeds.table import SEEDS
 from fuzzers.oracle import examine
 
 pytestmark = pytest.mark.filterwarnings("ignore")

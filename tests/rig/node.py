@@ -23,18 +23,18 @@ INSTALL_SECONDS = 300
 
 
 @cache
-def node_modules() -> Path:
-    """Where the packages are. Skips the test where they cannot be had."""
+def node_modules(wanted: Path = WANTED, *flags: str) -> Path:
+    """Where the packages of a package.json are; `flags` are for npm. Skips where they cannot be had."""
     if why := missing():
         pytest.skip(why)
-    digest = hashlib.sha256(WANTED.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(wanted.read_bytes()).hexdigest()[:12]
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nightfuzz-rig"
     place = cached / digest
     cached.mkdir(parents=True, exist_ok=True)
     with (cached / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.is_dir():
-            _install(cached, place)
+            _install(wanted, flags, cached, place)
     return place / "node_modules"
 
 
@@ -48,12 +48,12 @@ def missing() -> str:
     return ""
 
 
-def _install(cached: Path, place: Path) -> None:
+def _install(wanted: Path, flags: tuple[str, ...], cached: Path, place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=cached) as folder:
-        shutil.copy(WANTED, folder)
+        shutil.copy(wanted, Path(folder) / "package.json")
         quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
         done = subprocess.run(
-            ["npm", "install", *quiet],
+            ["npm", "install", *quiet, *flags],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -115,3 +115,25 @@ def test_the_gate_is_cheap_for_every_other_comment() -> None:
 def test_the_night_begins_at_an_odd_minute() -> None:
     cron = yaml.safe_load(TEXTS["nightly.yml"])[True]["schedule"][0]["cron"]
     assert int(cron.split()[0]) % 2 == 1
+
+
+def test_the_job_that_asks_a_model_runs_nothing_and_the_token_goes_to_github_alone() -> None:
+    job = JOBS["nightly.yml", "propose"]
+    assert job["permissions"] == {"contents": "read", "models": "read"}
+    assert [place for place, one in JOBS.items() if "models" in one["permissions"]] == [
+        ("nightly.yml", "propose")
+    ]
+    (asking,) = (step for step in steps(job) if "-m bot" in step.get("run", ""))
+    assert re.findall(r"-m bot (\w+)", asking["run"]) == ["propose"]
+    key = " ".join(asking["env"]["NIGHTFUZZ_LLM_KEY"].split())
+    assert "!vars.NIGHTFUZZ_LLM_URL && github.token" in key
+    assert key.count("github.token") == 1
+
+
+def test_a_night_goes_on_without_a_model() -> None:
+    propose, campaign = JOBS["nightly.yml", "propose"], JOBS["nightly.yml", "campaign"]
+    assert "vars.NIGHTFUZZ_LLM_MODEL != ''" in propose["if"]
+    assert set(campaign["needs"]) == {"plan", "propose"}
+    assert "!cancelled()" in campaign["if"], "a job that was skipped or failed would skip this one too"
+    assert "needs.plan.result == 'success'" in campaign["if"]
+    assert "propose" not in campaign["if"]

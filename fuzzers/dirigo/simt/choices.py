@@ -100,7 +100,8 @@ def setp(instruction: Instruction, slots: Slots) -> Step:
             other = ~other if negated else other
             both = combine(taken, other)
             if nodes.__class__ is not int or others.__class__ is not int:
-                ids = (_ids(m, taken, nodes), m.ids(third))
+                own = _opposite(m, other, others, line) if negated else others
+                ids = (_ids(m, taken, nodes), _ids(m, other, own))
                 nodes = m.tape.append(Op.INTEGER, "pred", line, ids, both, instruction.name)
             taken = both
         m.write(targets[0], taken, nodes)

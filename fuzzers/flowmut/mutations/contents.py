@@ -74,3 +74,8 @@ def ordered(dtype: str, rng: Random) -> dict[str, Any]:
 def special(dtype: str, rng: Random) -> dict[str, Any]:
     """NaN, infinities and signed zeros among ordinary values."""
     return {"fill": "special"}
+
+
+def filled(fill: str) -> Callable[[str, Random], dict[str, Any]]:
+    """Values in the pattern of that name."""
+    return lambda dtype, rng: {"fill": fill}

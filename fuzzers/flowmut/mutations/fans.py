@@ -20,7 +20,8 @@ from fuzzers.flowmut.mutations.declaration import Apply, Draft, Site
 from fuzzers.flowmut.mutations.swaps import draw_operator
 from fuzzers.flowmut.operators.declaration import Operator
 from fuzzers.flowmut.program import Program
-from fuzzers.flowmut.record import Refused, record
+from fuzzers.flowmut.rejection import Refused
+from fuzzers.flowmut.runtime import runtime
 from fuzzers.flowmut.window import writes
 
 BRANCHES = 4
@@ -71,6 +72,6 @@ def _seen(draft: Draft, name: str) -> EdgeState | None:
     """The recorded state of a new edge; None when what leads there may not run."""
     leading = rewrite.prune(replace(draft.beside(), outputs=(name,)), writes)
     try:
-        return record(leading, guard)[name]
+        return runtime().record(leading, guard)[name]
     except Refused:
         return None

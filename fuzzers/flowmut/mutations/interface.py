@@ -86,3 +86,29 @@ def split_input(site: Site, rng: Random) -> Program | None:
     name = rewrite.fresh(site.program)[0]
     program = replace(site.program, inputs=(*site.program.inputs, replace(site.input, name=name)))
     return rewrite.redirect_one(program, user.name, user.args.index(site.name), name)
+
+
+def grad_here_only(site: Site, rng: Random) -> Program | None:
+    """This input requires a gradient, and no other does."""
+    inputs = tuple(replace(i, requires_grad=i.name == site.name) for i in site.program.inputs)
+    return replace(site.program, inputs=inputs) if inputs != site.program.inputs else None
+
+
+def fixed_sizes(site: Site, rng: Random) -> Program | None:
+    """Compiled without symbolic sizes, also when called again."""
+    return replace(site.program, dynamic=None if site.program.dynamic is False else False)
+
+
+def return_only(site: Site, rng: Random) -> Program | None:
+    """The edge is returned, and nothing else."""
+    return replace(site.program, outputs=(site.name,)) if len(site.program.outputs) > 1 else None
+
+
+def return_input_and_result(site: Site, rng: Random) -> Program | None:
+    """The input is returned in front of, and behind its view is, what is computed from it."""
+    draft = Draft(site)
+    view = draw_operator(draft, site.name, site.state, rng, lambda op: op.views and op.writes is None)
+    if view is None or site.name in site.program.outputs:
+        return None
+    made = draft.beside()
+    return replace(made, outputs=(site.name, *made.outputs, view))

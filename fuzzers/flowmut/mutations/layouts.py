@@ -12,6 +12,7 @@ from random import Random
 
 from fuzzers.flowmut import rewrite
 from fuzzers.flowmut.mutations.declaration import Draft, Site
+from fuzzers.flowmut.operators.views import END
 from fuzzers.flowmut.program import Program, View
 
 Shape = tuple[int, ...]
@@ -134,3 +135,29 @@ def split_and_joined(site: Site, rng: Random) -> Program | None:
     front = draft.add("narrow", site.name, dim=dim, start=0, length=at)
     back = draft.add("narrow", site.name, dim=dim, start=at, length=size - at)
     return draft.splice(draft.add("cat", front, back, dim=dim))
+
+
+def one_element(shape: Shape, rng: Random) -> tuple[Shape, View] | None:
+    """One element in memory, seen everywhere."""
+    return (1,) * len(shape), View("expand", shape)
+
+
+def every_second(site: Site, rng: Random) -> Program | None:
+    """Every second element along a dimension, where the edge's users take that; else it is returned."""
+    draft = Draft(site)
+    dim = rng.randrange(site.state.rank)
+    return draft.splice(draft.add("slice", site.name, span=(dim, rng.choice((0, 1)), END, 2)))
+
+
+def densify(site: Site, rng: Random) -> Program | None:
+    """A dense copy between the edge and its users."""
+    draft = Draft(site)
+    return draft.splice(draft.add("contiguous", site.name))
+
+
+def channels_last_between(site: Site, rng: Random) -> Program | None:
+    """What the edge's users see has dimension 1 innermost."""
+    draft = Draft(site)
+    moved = draft.add("permute", site.name, dims=(0, 2, 3, 1))
+    dense = draft.add(rng.choice(("contiguous", "clone")), moved)
+    return draft.splice(draft.add("permute", dense, dims=(0, 3, 1, 2)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fuzzers.flowmut.mutations.declaration import Predicate, Site
 from fuzzers.flowmut.operators.table import OPERATORS
+from fuzzers.flowmut.values import LISTED
 
 LARGEST = 4096
 """Elements beyond which nothing is enlarged: running stays far below the cost of compiling."""
@@ -120,3 +121,42 @@ def arity(count: int) -> Predicate:
 def has_attributes(site: Site) -> bool:
     """Made by an operator that has attributes."""
     return site.node is not None and bool(OPERATORS[site.node.op].attributes)
+
+
+def listed(site: Site) -> bool:
+    """Few enough elements to be written one by one."""
+    return 0 < site.state.numel <= LISTED
+
+
+def dense(site: Site) -> bool:
+    """In row-major order without gaps."""
+    return site.state.contiguous
+
+
+def not_dense(site: Site) -> bool:
+    """Permuted, expanded or with gaps."""
+    return not site.state.contiguous
+
+
+def tracked(site: Site) -> bool:
+    """A gradient may flow through it."""
+    return site.state.requires_grad or site.state.floating
+
+
+def read_twice(site: Site) -> bool:
+    """More than one node takes it."""
+    return len(site.program.users(site.name)) > 1
+
+
+def a_write(site: Site) -> bool:
+    """Made by an operator that writes in place."""
+    return site.operator is not None and site.operator.writes is not None
+
+
+def made_by(*operators: str) -> Predicate:
+    """Made by one of these operators."""
+
+    def made(site: Site) -> bool:
+        return site.node is not None and site.node.op in operators
+
+    return made

@@ -12,6 +12,7 @@ from random import Random
 from fuzzers.flowmut import rewrite
 from fuzzers.flowmut.mutations.declaration import Site
 from fuzzers.flowmut.mutations.predicates import LARGEST
+from fuzzers.flowmut.operators.domains import fill_for
 from fuzzers.flowmut.program import Program
 from fuzzers.flowmut.resize import Renaming, resize, resize_input
 
@@ -62,3 +63,57 @@ def leading_input(site: Site, rng: Random) -> Program | None:
         return None
     shape = (rng.choice((1, 2, 3)), *site.state.shape)
     return rewrite.put_input(site.program, replace(site.input, shape=shape, views=()))
+
+
+def two_sizes(sizes: Sequence[int]) -> Callable[[Site, Random], Program | None]:
+    """Two different sizes of the edge become two of `sizes`, everywhere."""
+
+    def apply(site: Site, rng: Random) -> Program | None:
+        known = [n for n in dict.fromkeys(site.state.shape) if n > 1]
+        if len(known) < 2:
+            return None
+        olds, news = rng.sample(known, 2), rng.sample([n for n in sizes if n not in known], 2)
+        grown = site.state.numel
+        for old, new in zip(olds, news, strict=True):
+            grown = grown // old ** site.state.shape.count(old) * new ** site.state.shape.count(old)
+        if grown > LARGEST:
+            return None
+        first = resize(site.program, olds[0], news[0])
+        return resize(first, olds[1], news[1]) if first else None
+
+    return apply
+
+
+def long_and_thin(site: Site, rng: Random) -> Program | None:
+    """One size of the edge becomes large and another one small, everywhere."""
+    known = [n for n in dict.fromkeys(site.state.shape) if n > 2]
+    if len(known) < 2:
+        return None
+    long, thin = rng.sample(known, 2)
+    new = rng.choice([n for n in LARGER if n not in known])
+    if (
+        site.state.numel // long ** site.state.shape.count(long) * new ** site.state.shape.count(long)
+        > LARGEST
+    ):
+        return None
+    first = resize(site.program, thin, 2)
+    return resize(first, long, new) if first else None
+
+
+WIDER = {
+    "bool": ("int64", "float32"),
+    "float32": ("float64",),
+    "float16": ("float32",),
+    "bfloat16": ("float64",),
+}
+
+
+def wide_scalar(site: Site, rng: Random) -> Program | None:
+    """An input becomes a tensor of rank 0 and of a wider dtype, which does not widen the others."""
+    assert site.input is not None
+    dtype = rng.choice(WIDER.get(site.input.dtype, ("int64", "float32")))
+    if dtype == site.input.dtype or site.input.fill == "literal":
+        return None
+    fill, low, high = fill_for(dtype)
+    made = replace(site.input, shape=(), views=(), dtype=dtype, fill=fill, low=low, high=high)
+    return rewrite.put_input(site.program, made)

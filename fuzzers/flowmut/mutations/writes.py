@@ -29,7 +29,7 @@ def a_view(op: Operator) -> bool:
 
 def distinct_view(op: Operator) -> bool:
     """A view in which no element appears twice, so that it may be written."""
-    return a_view(op) and op.name not in ("expand", "expand_as", "broadcast_to", "unfold")
+    return a_view(op) and op.name not in ("expand", "expand_as", "broadcast_to", "unfold", "as_strided")
 
 
 def view_then(draft: Draft, rng: Random) -> tuple[str, str] | None:

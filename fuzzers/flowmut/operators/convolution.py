@@ -57,7 +57,8 @@ def _kernel_fits(states: States, attrs: Attrs) -> bool:
 _SPACE = Requirement("no empty dim", lambda s, a: s[0].numel > 0)
 
 
-def _convolution(name: str, space: int, template: str, *, transposed: bool = False) -> Operator:
+def a_convolution(name: str, space: int, template: str, *, transposed: bool = False) -> Operator:
+    """A convolution over `space` dimensions."""
     attributes: dict[str, AttrDomain] = {
         "stride": domains.natural(1, 2, default=1),
         "padding": domains.natural(0, 1, 2, default=0),
@@ -96,7 +97,8 @@ def _pool_fits(states: States, attrs: Attrs) -> bool:
     return pad <= kernel // 2 and all(n + 2 * pad >= kernel for n in states[0].shape[2:])
 
 
-def _pool(name: str, space: int, template: str, *extra: tuple[str, AttrDomain]) -> Operator:
+def a_pool(name: str, space: int, template: str, *extra: tuple[str, AttrDomain]) -> Operator:
+    """A pool over `space` dimensions."""
     return Operator(
         name,
         "convolution",
@@ -117,13 +119,13 @@ def _pool(name: str, space: int, template: str, *extra: tuple[str, AttrDomain]) 
 
 
 OPERATORS = (
-    _convolution("conv1d", 1, "F.conv1d({0}, {1}, {2}{rest})"),
-    _convolution("conv2d", 2, "F.conv2d({0}, {1}, {2}{rest})"),
-    _convolution("conv_transpose2d", 2, "F.conv_transpose2d({0}, {1}, {2}{rest})", transposed=True),
-    _pool("max_pool1d", 1, "F.max_pool1d({0}, {kernel_size}{rest})"),
-    _pool("max_pool2d", 2, "F.max_pool2d({0}, {kernel_size}{rest})", ("ceil_mode", domains.flag())),
-    _pool("avg_pool1d", 1, "F.avg_pool1d({0}, {kernel_size}{rest})"),
-    _pool(
+    a_convolution("conv1d", 1, "F.conv1d({0}, {1}, {2}{rest})"),
+    a_convolution("conv2d", 2, "F.conv2d({0}, {1}, {2}{rest})"),
+    a_convolution("conv_transpose2d", 2, "F.conv_transpose2d({0}, {1}, {2}{rest})", transposed=True),
+    a_pool("max_pool1d", 1, "F.max_pool1d({0}, {kernel_size}{rest})"),
+    a_pool("max_pool2d", 2, "F.max_pool2d({0}, {kernel_size}{rest})", ("ceil_mode", domains.flag())),
+    a_pool("avg_pool1d", 1, "F.avg_pool1d({0}, {kernel_size}{rest})"),
+    a_pool(
         "avg_pool2d",
         2,
         "F.avg_pool2d({0}, {kernel_size}{rest})",

@@ -10,7 +10,7 @@ from fuzzers.flowmut.operators import requirements as need
 from fuzzers.flowmut.operators.declaration import AttrDomain, Attrs, Operator, Partners, Requirement, States
 from fuzzers.flowmut.program import Input
 
-_PRODUCT = (
+PRODUCT = (
     need.SAME_DTYPE,
     need.NOT_BOOL,
     need.no_overflow(
@@ -23,7 +23,8 @@ _PRODUCT = (
 )
 
 
-def _columns(rng: Random) -> int:
+def columns(rng: Random) -> int:
+    """A drawn number of columns."""
     return rng.choice(domains.SIZES[:9])
 
 
@@ -37,8 +38,9 @@ def _batches(states: States, attrs: Attrs) -> bool:
     return broadcast(states[0].shape[:-2], states[1].shape[:-2]) is not None
 
 
-def _ranks(*ranks: int) -> Requirement:
-    return Requirement(f"ranks {ranks}", lambda s, a: tuple(x.rank for x in s[: len(ranks)]) == ranks)
+def ranks(*wanted: int) -> Requirement:
+    """The ranks of the first arguments."""
+    return Requirement(f"ranks {wanted}", lambda s, a: tuple(x.rank for x in s[: len(wanted)]) == wanted)
 
 
 CONTRACTS = Requirement("contracted sizes agree", _contracted)
@@ -48,11 +50,11 @@ _SAME_BATCH = Requirement("same batch size", lambda s, a: s[0].shape[:1] == s[1]
 
 def _right(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
     lead = state.shape[:-2] if state.rank > 2 and rng.random() < 0.5 else ()
-    return (domains.like((*lead, state.shape[-1], _columns(rng)), state.dtype),)
+    return (domains.like((*lead, state.shape[-1], columns(rng)), state.dtype),)
 
 
 def _batch(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
-    return (domains.like((state.shape[0], state.shape[-1], _columns(rng)), state.dtype),)
+    return (domains.like((state.shape[0], state.shape[-1], columns(rng)), state.dtype),)
 
 
 def _vector(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
@@ -60,16 +62,16 @@ def _vector(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
 
 
 def _any_vector(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
-    return (domains.like((_columns(rng),), state.dtype),)
+    return (domains.like((columns(rng),), state.dtype),)
 
 
 def _right_and_bias(*, batched: bool) -> Partners:
     def partners(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
-        columns = _columns(rng)
+        count = columns(rng)
         lead = state.shape[:1] if batched else ()
-        bias = rng.choice(((columns,), (state.shape[-2], columns), (1, columns)))
+        bias = rng.choice(((count,), (state.shape[-2], count), (1, count)))
         return (
-            domains.like((*lead, state.shape[-1], columns), state.dtype, "p0"),
+            domains.like((*lead, state.shape[-1], count), state.dtype, "p0"),
             domains.like(bias, state.dtype, "p1"),
         )
 
@@ -78,7 +80,7 @@ def _right_and_bias(*, batched: bool) -> Partners:
 
 def _weight(*, bias: bool) -> Partners:
     def partners(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
-        rows = _columns(rng)
+        rows = columns(rng)
         weight = domains.like((rows, state.shape[-1]), state.dtype, "p0")
         return (weight, domains.like((rows,), state.dtype, "p1")) if bias else (weight,)
 
@@ -100,11 +102,11 @@ def _weighted(states: States, attrs: Attrs) -> bool:
 
 _BIAS = Requirement("bias broadcasts to the product", _biased)
 _WEIGHT = Requirement("weight is (out, in), bias (out)", _weighted)
-_SCALES: dict[str, AttrDomain] = {
+SCALES: dict[str, AttrDomain] = {
     "beta": domains.scalar((1, 2), (0.5,), default=1),
     "alpha": domains.scalar((1, 2), (0.5,), default=1),
 }
-_SMALL_SCALES = need.no_overflow(
+SMALL_SCALES = need.no_overflow(
     lambda s, a: (
         need.number(a, "alpha", 1) * s[0].shape[-1] * need.magnitude(s[0]) * need.magnitude(s[1])
         + need.number(a, "beta", 1) * need.magnitude(s[2])
@@ -119,8 +121,9 @@ def _equation(rng: Random, state: EdgeState) -> str:
     return _EQUATIONS.get(state.rank, "i,i->i")
 
 
-def _same_but_rows(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
-    shape = (*state.shape[:-2], _columns(rng), state.shape[-1]) if state.rank > 1 else state.shape
+def same_but_rows(rng: Random, state: EdgeState, attrs: Attrs) -> tuple[Input, ...]:
+    """A tensor that differs in the last size but one."""
+    shape = (*state.shape[:-2], columns(rng), state.shape[-1]) if state.rank > 1 else state.shape
     return (domains.like(shape, state.dtype),)
 
 
@@ -130,7 +133,7 @@ OPERATORS = (
         "matmul",
         "{0} @ {1}",
         arity=2,
-        requirements=(need.rank_between(1), CONTRACTS, BATCHES, *_PRODUCT),
+        requirements=(need.rank_between(1), CONTRACTS, BATCHES, *PRODUCT),
         partners=domains.from_rank(2, _right),
     ),
     Operator(
@@ -138,7 +141,7 @@ OPERATORS = (
         "matmul",
         "torch.mm({0}, {1})",
         arity=2,
-        requirements=(_ranks(2, 2), CONTRACTS, *_PRODUCT),
+        requirements=(ranks(2, 2), CONTRACTS, *PRODUCT),
         partners=domains.from_rank(2, _right),
     ),
     Operator(
@@ -146,7 +149,7 @@ OPERATORS = (
         "matmul",
         "torch.bmm({0}, {1})",
         arity=2,
-        requirements=(_ranks(3, 3), CONTRACTS, _SAME_BATCH, *_PRODUCT),
+        requirements=(ranks(3, 3), CONTRACTS, _SAME_BATCH, *PRODUCT),
         partners=domains.from_rank(3, _batch),
     ),
     Operator(
@@ -154,7 +157,7 @@ OPERATORS = (
         "matmul",
         "torch.mv({0}, {1})",
         arity=2,
-        requirements=(_ranks(2, 1), CONTRACTS, *_PRODUCT),
+        requirements=(ranks(2, 1), CONTRACTS, *PRODUCT),
         partners=domains.from_rank(1, _vector),
     ),
     Operator(
@@ -162,7 +165,7 @@ OPERATORS = (
         "matmul",
         "torch.dot({0}, {1})",
         arity=2,
-        requirements=(_ranks(1, 1), CONTRACTS, *_PRODUCT),
+        requirements=(ranks(1, 1), CONTRACTS, *PRODUCT),
         partners=domains.from_rank(1, _vector),
     ),
     Operator(
@@ -170,7 +173,7 @@ OPERATORS = (
         "matmul",
         "torch.outer({0}, {1})",
         arity=2,
-        requirements=(_ranks(1, 1), *_PRODUCT),
+        requirements=(ranks(1, 1), *PRODUCT),
         partners=domains.from_rank(1, _any_vector),
     ),
     Operator(
@@ -178,8 +181,8 @@ OPERATORS = (
         "matmul",
         "torch.addmm({2}, {0}, {1}{rest})",
         arity=3,
-        attributes=_SCALES,
-        requirements=(_ranks(2, 2), CONTRACTS, _BIAS, _SMALL_SCALES, *_PRODUCT),
+        attributes=SCALES,
+        requirements=(ranks(2, 2), CONTRACTS, _BIAS, SMALL_SCALES, *PRODUCT),
         partners=domains.from_rank(2, _right_and_bias(batched=False)),
     ),
     Operator(
@@ -187,8 +190,8 @@ OPERATORS = (
         "matmul",
         "torch.baddbmm({2}, {0}, {1}{rest})",
         arity=3,
-        attributes=_SCALES,
-        requirements=(_ranks(3, 3), CONTRACTS, _SAME_BATCH, _BIAS, _SMALL_SCALES, *_PRODUCT),
+        attributes=SCALES,
+        requirements=(ranks(3, 3), CONTRACTS, _SAME_BATCH, _BIAS, SMALL_SCALES, *PRODUCT),
         partners=domains.from_rank(3, _right_and_bias(batched=True)),
     ),
     Operator(
@@ -196,7 +199,7 @@ OPERATORS = (
         "matmul",
         "F.linear({0}, {1}, {2})",
         arity=3,
-        requirements=(_WEIGHT, *_PRODUCT),
+        requirements=(_WEIGHT, *PRODUCT),
         partners=domains.from_rank(1, _weight(bias=True)),
     ),
     Operator(
@@ -204,7 +207,7 @@ OPERATORS = (
         "matmul",
         "F.linear({0}, {1})",
         arity=2,
-        requirements=(_WEIGHT, *_PRODUCT),
+        requirements=(_WEIGHT, *PRODUCT),
         partners=domains.from_rank(1, _weight(bias=False)),
     ),
     Operator(
@@ -224,9 +227,9 @@ OPERATORS = (
                     and s[0].shape[:-2] == s[1].shape[:-2]
                 ),
             ),
-            *_PRODUCT,
+            *PRODUCT,
         ),
-        partners=domains.from_rank(1, _same_but_rows),
+        partners=domains.from_rank(1, same_but_rows),
     ),
     Operator(
         "attention",

@@ -6,12 +6,18 @@ from fuzzers.flowmut.operators import (
     casts,
     combine,
     convolution,
+    creation,
     elementwise,
+    functions,
     indexing,
     inplace,
     matmul,
     normalisation,
+    products,
     reduction,
+    scalars,
+    scattering,
+    spatial,
     views,
 )
 from fuzzers.flowmut.operators.declaration import Operator
@@ -27,6 +33,12 @@ FAMILIES: tuple[tuple[Operator, ...], ...] = (
     inplace.OPERATORS,
     casts.OPERATORS,
     combine.OPERATORS,
+    creation.OPERATORS,
+    functions.OPERATORS,
+    products.OPERATORS,
+    scalars.OPERATORS,
+    scattering.OPERATORS,
+    spatial.OPERATORS,
 )
 
 OPERATORS: dict[str, Operator] = {o.name: o for family in FAMILIES for o in family}

@@ -101,6 +101,22 @@ def _start(rng: Random, state: EdgeState) -> Attr:
     return rng.choice((0, 0, 1))
 
 
+def _two_rows(rng: Random, state: EdgeState) -> Attr:
+    return (2, state.numel // 2)
+
+
+def _row_strides(rng: Random, state: EdgeState) -> Attr:
+    """Of two rows: one after the other, one element further, every second element, or the same row twice."""
+    return rng.choice(((state.numel // 2, 1), (1, 1), (1, 2), (0, 1)))
+
+
+def _inside(states: States, attrs: Attrs) -> bool:
+    size, stride = need.sizes(attrs, "size"), need.sizes(attrs, "stride")
+    if len(size) != len(stride) or not states[0].contiguous or min((*size, 1)) < 1:
+        return False
+    return sum((n - 1) * st for n, st in zip(size, stride, strict=True)) < states[0].numel
+
+
 _RANKED = (need.rank_between(1), need.DIM_IN_RANGE)
 _DIM = domains.dim()
 _PAIR = Requirement(
@@ -157,6 +173,23 @@ OPERATORS = (
         Requirement("dim in range", lambda s, a: -s[0].rank - 1 <= need.number(a, "dim") <= s[0].rank),
     ),
     _view("squeeze", "{0}.squeeze({dim})", {"dim": _DIM}, *_RANKED),
+    _view("mt", "{0}.mT", None, need.rank_between(2)),
+    _view(
+        "unflatten",
+        "{0}.unflatten(-1, (-1, {size}))",
+        {"size": domains.natural(1, 2, 3)},
+        need.rank_between(1),
+        Requirement(
+            "last size divisible, not empty",
+            lambda s, a: s[0].numel > 0 and s[0].shape[-1] % int(need.number(a, "size", 1)) == 0,
+        ),
+    ),
+    _view(
+        "tensor_split_pick",
+        "{0}.tensor_split({sections}, {dim})[0]",
+        {"sections": domains.natural(2, 3), "dim": _DIM},
+        *_RANKED,
+    ),
     _view("squeeze_all", "{0}.squeeze()"),
     _view(
         "expand",
@@ -223,6 +256,12 @@ OPERATORS = (
         {"dim": _DIM},
         *_RANKED,
         Requirement("dim not empty", lambda s, a: _size(s[0], a) > 0),
+    ),
+    _view(
+        "as_strided",
+        "{0}.as_strided({size}, {stride})",
+        {"size": AttrDomain(_two_rows), "stride": AttrDomain(_row_strides, plain=((1, 1),))},
+        Requirement("dense, and inside of it", _inside),
     ),
     _view("detach", "{0}.detach()"),
 )

@@ -1,0 +1,1 @@
+"""What can be known of a program without running it: shapes, dtypes, views, and who made what."""

@@ -1,0 +1,1 @@
+"""FlowMuT on MindSpore: the same neutral programs, run in PyNative and in Graph mode."""

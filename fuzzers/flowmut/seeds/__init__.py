@@ -1,0 +1,1 @@
+"""Blocks of real models, as neutral programs: what chains start from."""
