@@ -1,7 +1,7 @@
 """Runs programs of one operator in both modes of MindSpore; a process of its own (`test_mindspore.py`).
 
-Reads {operator: [program]} from standard input, writes {operator: [how it went]} to standard output: "agrees",
-"differs", "refused" by PyNative, or what was dropped.
+Reads {operator: [program]} from standard input, writes {operator: [how it went]} to standard output: agrees,
+differs, refused (by PyNative), or why it was dropped.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ expected = f(x, y)[1]
 actual = ms.jit(f)(x, y)[1]
 assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
 """
-"""True of MindSpore 2.10.0: PyNative promotes a bool times a whole number to int64, Graph mode leaves a bool."""
+"""True of MindSpore 2.10.0: PyNative makes an int64 of a bool times a whole number, Graph mode a bool."""
 
 
 @pytest.fixture(scope="module")

@@ -109,6 +109,8 @@ class Machine:
     def value(self, node: Node) -> Value:
         """What an expression is worth."""
         self.tick()
+        if node.broken:
+            self.unknown(f"syntax `{_words(node)}`", node)
         evaluate = self.tables.expressions.get(node.kind)
         if evaluate is None:
             self.unknown(_worded(node), node)
@@ -128,6 +130,8 @@ class Machine:
     def run(self, node: Node) -> None:
         """Execute a statement."""
         self.tick()
+        if node.broken and node.kind != "compound_statement":
+            self.unknown(f"syntax `{_words(node)}`", node)
         execute = self.tables.statements.get(node.kind)
         if execute is None:
             self.unknown(_worded(node), node)
@@ -177,5 +181,8 @@ class Machine:
 
 
 def _worded(node: Node) -> str:
-    words = " ".join(node.text.split())
-    return f"{node.kind.replace('_', ' ')} `{words[:60]}`"
+    return f"{node.kind.replace('_', ' ')} `{_words(node)}`"
+
+
+def _words(node: Node) -> str:
+    return " ".join(node.text.split())[:60]

@@ -31,6 +31,8 @@ class Node:
     children: tuple[Node, ...] = ()
     fields: Mapping[str, Node] = field(default_factory=dict)
     tokens: tuple[str, ...] = ()
+    broken: bool = False
+    """Whether the parser had to leave out or put in something right under this node."""
 
     def get(self, name: str) -> Node | None:
         return self.fields.get(name)
@@ -140,4 +142,5 @@ def _node(raw: Raw, text: bytes, shift: int) -> Node:
         tuple(children),
         fields,
         tuple(tokens),
+        raw.has_error and any(child.is_error or child.is_missing for child in raw.children),
     )

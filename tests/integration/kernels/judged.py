@@ -38,6 +38,7 @@ def judged(pair: host.Pair) -> dict[str, object]:
     got = torch.from_numpy(executed.outputs[0])
     return {
         "launches": len(recorded.kernel_launches()),
+        "decisions": list(recorded.decisions),
         "events": [str(event) for run in executed.runs for event in run.events],
         "shapes": [list(got.shape), list(wanted.shape)],
         "gap": float((got.double() - wanted.double()).abs().max()),

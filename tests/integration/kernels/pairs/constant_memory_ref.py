@@ -7,7 +7,7 @@ class Model(nn.Module):
         super().__init__()
 
     def forward(self, x):
-        return x * 2 ** 0 + x * 3 + x * 5
+        return x * 2**0 + x * 3 + x * 5
 
 
 def get_inputs():

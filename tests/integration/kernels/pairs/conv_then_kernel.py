@@ -10,7 +10,8 @@ __global__ void gate(float* x, const float* scale, int inner, int channels, int 
 }
 void gate_(torch::Tensor x, torch::Tensor scale) {
   int n = x.numel();
-  gate<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), scale.data_ptr<float>(), x.size(2) * x.size(3), x.size(1), n);
+  int inner = x.size(2) * x.size(3);
+  gate<<<(n + 63) / 64, 64>>>(x.data_ptr<float>(), scale.data_ptr<float>(), inner, x.size(1), n);
 }
 """
 built = load_inline(

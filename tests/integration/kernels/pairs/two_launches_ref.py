@@ -7,7 +7,7 @@ class Model(nn.Module):
         super().__init__()
 
     def forward(self, x):
-        return x / torch.norm(x, p='fro')
+        return x / torch.norm(x, p="fro")
 
 
 def get_inputs():
