@@ -3,8 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.complete
-BUDGET ?= 5m
-TRIAGE_BUDGET ?= 6m
+BUDGET ?= 4m
+TRIAGE_BUDGET ?= 5m
+MINDSPORE_BUDGET ?= 1m
+MINDSPORE_TRIAGE_BUDGET ?= 90s
 OUT ?= out
 TEST_WORKERS ?= 2
 
@@ -16,11 +18,13 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml .ci/constraints.txt
 	rm -f $@
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[torch,dirigo,dev]'
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[torch,mindspore,dirigo,dev]'
 	touch $@
 
 # 1 means "new findings", which is what a campaign is for; 4 that some suspects are left for `nightfuzz triage`.
 run: setup
+	$(BIN)/nightfuzz run --framework mindspore --budget $(MINDSPORE_BUDGET) \
+	  --triage-budget $(MINDSPORE_TRIAGE_BUDGET) --out $(OUT)/mindspore || case $$? in 1|4) ;; *) exit 1 ;; esac
 	$(BIN)/nightfuzz run --budget $(BUDGET) --triage-budget $(TRIAGE_BUDGET) --out $(OUT) || \
 	  case $$? in 1|4) ;; *) exit 1 ;; esac
 

@@ -20,6 +20,7 @@ WORD = re.compile(rb"[A-Za-z_]\w*")
 DEVICE = re.compile(rb"\b(__global__|__device__|__constant__)\b")
 HOST = re.compile(
     rb"\b(torch|at|c10)::(Tensor|nn|IntArrayRef|optional)\b|\bstd::(vector|tuple|string|pair)\b|\bcudaStream_t\b"
+    rb"|\bcuda(Memcpy|Memset|Malloc|Free|Func|Get|Stream|Event|Set)\w*\s*\("
 )
 NESTS = frozenset({"namespace_definition", "linkage_specification", "declaration_list"})
 PREPROCESSOR = frozenset({"preproc_def", "preproc_function_def", "preproc_call"})

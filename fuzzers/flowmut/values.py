@@ -21,6 +21,7 @@ from fuzzers.flowmut.edge import (
     self_overlapping,
 )
 from fuzzers.flowmut.operators.views import span_source
+from fuzzers.flowmut.patterns import OF_FLOATS, OF_NUMBERS, Pattern
 from fuzzers.flowmut.program import Input, View
 
 
@@ -150,7 +151,7 @@ def _special(given: Input) -> str:
     return _literal(Input(given.name, given.shape, given.dtype, "literal", values=picked))
 
 
-def _patterned(value: Callable[[int, int, str], float]) -> Callable[[Input], str]:
+def _patterned(value: Pattern) -> Callable[[Input], str]:
     """`value(k, n, dtype)` is element k of n."""
 
     def source(given: Input) -> str:
@@ -160,14 +161,6 @@ def _patterned(value: Callable[[int, int, str], float]) -> Callable[[Input], str
 
     return source
 
-
-def _one(value: float, rest: Callable[[int], float]) -> Callable[[int, int, str], float]:
-    """The value in the middle, the rest elsewhere."""
-    return lambda k, n, dtype: value if k == n // 2 else rest(k)
-
-
-SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
-"""The smallest normal number."""
 
 LISTED = 48
 """Elements of an input whose values are written one by one: more are no reproducer."""
@@ -241,14 +234,8 @@ FILLS: dict[str, Fill] = {
     "linspace": Fill(_linspace, _floating, _known(-2, 2)),
     "full": Fill(_full, lambda given: True, _of_values),
     "special": Fill(_special, _floating),
-    "one_nan": Fill(_patterned(_one(float("nan"), lambda k: (k % 5 - 2) * 0.5)), _few_floats),
-    "one_infinity": Fill(_patterned(_one(float("inf"), lambda k: (k % 5 - 2) * 0.5)), _few_floats),
-    "signed_zeros": Fill(_patterned(lambda k, n, dtype: (0.0, -0.0, 1.0, -1.0)[k % 4]), _few_floats),
-    "denormals": Fill(_patterned(lambda k, n, dtype: SMALLEST[dtype] * (k % 7 - 3) / 4), _few_floats),
-    "halves": Fill(_patterned(lambda k, n, dtype: k % 9 - 3.5), _few_floats),
-    "powers": Fill(_patterned(lambda k, n, dtype: 2.0 ** (k % 13 - 6)), _few_floats),
-    "one_set": Fill(_patterned(_one(1.0, lambda k: 0.0)), _few),
-    "falling": Fill(_patterned(lambda k, n, dtype: n - 1 - k), _few),
+    **{name: Fill(_patterned(pattern), _few_floats) for name, pattern in OF_FLOATS.items()},
+    **{name: Fill(_patterned(pattern), _few) for name, pattern in OF_NUMBERS.items()},
     "literal": Fill(_literal, lambda given: len(given.values) == _count(given), _of_values),
 }
 

@@ -14,8 +14,8 @@ from hypothesis import given as given_that
 from hypothesis import strategies as st
 
 from fuzzers.flowmut import cuts, passes
-from fuzzers.flowmut.emit import Claim, claim_from_json, script
 from fuzzers.flowmut.candidate import find, payload, start
+from fuzzers.flowmut.emit import Claim, claim_from_json, script
 from fuzzers.flowmut.engine import ENGINE
 from fuzzers.flowmut.legality import Rejection, fake_run
 from fuzzers.flowmut.program import Input, Node, Program, View, check, from_json

@@ -66,11 +66,14 @@ class Extension:
         functions: Sequence[str],
         recorder: Recorder,
         source: int = 0,
+        *,
+        lenient: bool = False,
     ) -> None:
         self._source = source
         found = translation([*cpp, "\n".join(cuda)])
+        declared = found.functions.keys() if lenient else translation(cpp).declared
         for name in functions:
-            if name not in translation(cpp).declared:
+            if name not in declared:
                 raise RuntimeError(f"Error building extension: '{name}' was not declared in this scope")
             found.bindings.setdefault(name, Binding(name, name))
         self._machine = Machine(found, recorder, TABLES)

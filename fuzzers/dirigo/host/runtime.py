@@ -340,7 +340,13 @@ FUNCTIONS: Mapping[str, Function] = {
         _success,
     ),
     **dict.fromkeys(
-        ("getCurrentCUDAStream", "getDefaultCUDAStream", "getStreamFromPool", "stream"),
+        (
+            "getCurrentCUDAStream",
+            "getDefaultCUDAStream",
+            "getStreamFromPool",
+            "setCurrentCUDAStream",
+            "stream",
+        ),
         _named("cudaStream_t"),
     ),
     **dict.fromkeys(("device_of", "CUDAGuard", "OptionalCUDAGuard", "DeviceGuard"), _named("guard")),

@@ -16,6 +16,8 @@ from tree_sitter import Node as Raw
 from fuzzers.dirigo.slicing import parsed
 
 QUIET = frozenset({"comment"})
+COMMENT = re.compile(r"\\\r?\n|/\*.*?\*/|//[^\n]*", re.DOTALL)
+"""What a macro's body reads as a space: continued lines and comments."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -94,7 +96,7 @@ def macros(root: Node) -> dict[str, Macro]:
             given = node.get("parameters")
             parameters = None if given is None else tuple(_parameter_names(given.text))
             if name is not None:
-                body = re.sub(r"\\\r?\n", " ", value.text).strip() if value is not None else ""
+                body = COMMENT.sub(" ", value.text).strip() if value is not None else ""
                 found[name.text] = Macro(name.text, parameters, body)
     return found
 

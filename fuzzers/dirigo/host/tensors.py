@@ -101,10 +101,19 @@ def torch_function(m: Machine, text: str, values: Sequence[Value], node: Node) -
 
 
 def _applied(function: Any, given: list[Any], named: dict[str, Any], text: str, node: Node) -> Any:
-    """A call of torch: its own complaint is the host code's error, a wrong call is one of ours."""
+    """A call of torch: its own complaint is the host code's error, a wrong call is one of ours. `{}` is an
+    absent optional where it cannot be a list of sizes."""
     try:
         return function(*given, **named)
     except TypeError as error:
+        if any(isinstance(one, list) and not one for one in given):
+            return _applied(
+                function,
+                [None if isinstance(one, list) and not one else one for one in given],
+                named,
+                text,
+                node,
+            )
         raise Unknown(
             f"host: call of {text}, line {node.line}: {str(error).splitlines()[0][:120]}"
         ) from error

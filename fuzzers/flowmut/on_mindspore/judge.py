@@ -7,9 +7,12 @@ call. A tensor is copied through numpy, which is all that there is to one.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import mindspore as ms
@@ -39,8 +42,27 @@ def judge(text: str, *, before: str | None, wants_report: bool) -> Json:
         answer["before"] = encode(run_script(text, backend=before))
     made = [call for call in calls if call.arguments is not None]
     if wants_report and made:
-        answer["report"] = report_of(made[-1])
+        with _source_of(made[-1].function, text):
+            answer["report"] = report_of(made[-1])
     return answer
+
+
+@contextmanager
+def _source_of(function: Callable[..., Any], text: str) -> Iterator[None]:
+    """While inside, the script lies again where its function was defined, and is the main module: `ms.jit`
+    reads the source in the one, and looks names up in the other."""
+    path = Path(function.__code__.co_filename)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    main = ModuleType("__main__")
+    main.__dict__.update(function.__globals__)
+    before, sys.modules["__main__"] = sys.modules["__main__"], main
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
+        path.unlink()
+        path.parent.rmdir()
 
 
 def report_of(call: Call) -> Json:
