@@ -17,8 +17,8 @@ from bot.confirm import SlipKey, way
 from bot.localise import LADDER
 from bot.shorten import Shortened, holding, shorten
 from bot.target import Pool
-from fuzzers.flowmut.claim import Claim
 from fuzzers.flowmut.candidate import payload
+from fuzzers.flowmut.claim import Claim
 from fuzzers.flowmut.program import from_json
 from fuzzers.records import Aspect, Ending, Expect, Json, Kind, Limits, Suspect
 

@@ -21,8 +21,8 @@ from bot.session import fresh_runner
 from bot.store import Store
 from bot.target import Pool
 from bot.triage import Allowance, triage
-from fuzzers.flowmut.claim import Claim
 from fuzzers.flowmut.candidate import payload
+from fuzzers.flowmut.claim import Claim
 from fuzzers.flowmut.program import Input, Node, Program
 from fuzzers.records import Aspect, Build, Ending, Expect, Finding, Json, Kind, Limits, Run, Suspect, Verdict
 
