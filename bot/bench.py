@@ -7,6 +7,7 @@ when the workers are ready, and the confirming afterwards is no part of it.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bot.asking import Asker
@@ -46,6 +47,7 @@ class Figures:
             "aspects": record.spec.aspects,
             "programs_per_second": round(record.programs_per_second, 3),
             "legal_rate": round(record.tally.legal_rate, 4),
+            **valid_rates(record.tally.counts),
             **self.own,
             "suspects": self.suspects,
             "examined": self.examined,
@@ -60,6 +62,17 @@ class Figures:
             "counts": dict(sorted(record.tally.counts.items())),
             "fates": dict(sorted(record.tally.fates.items())),
         }
+
+
+def valid_rates(counts: Mapping[str, int]) -> Json:
+    """For each maker of programs that the engine tells apart, the share of its programs that eager ran; and
+    how many kinds of mutation (characteristics) such programs had."""
+    makers = sorted(name.removeprefix("made:") for name in counts if name.startswith("made:"))
+    rates: Json = {
+        f"valid_rate_{m}": round(counts.get(f"ran:{m}", 0) / counts[f"made:{m}"], 4) for m in makers
+    }
+    used = sum(name.startswith("used:") for name in counts)
+    return {**rates, "characteristics_exercised": used} if makers else {}
 
 
 def measure(session: Session) -> Figures:

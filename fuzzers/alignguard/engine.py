@@ -132,6 +132,7 @@ class AlignGuard:
                 StepStatus.REJECTED, None, counts=dict(counts), name=by, choice={"refused": said}
             )
         counts[f"ran:{by}"] += 1
+        counts.update(f"used:{way}" for way in given.get("ways", ()) if way != by)
         announce(crash_of(program))
         return self._executed(program, made, returned, task, by, counts)
 

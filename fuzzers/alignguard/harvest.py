@@ -1,8 +1,8 @@
 """Seeds from test files: functions that a test compiles, cut out with what they need.
 
-Invariant: nothing is executed here; a text comes out in the normal form or with a reason why not. A test is a list
-of statements: what it compiles and what it calls that with are found in them, and then everything that those
-names need, from the test itself or from its module. A reproducer script is such a list too.
+Invariant: nothing is executed here; a text comes out in the normal form or with a reason why not. A test is a
+list of statements: what it compiles and what it calls that with are found in them, and then everything that
+those names need, from the test itself or from its module. A reproducer script is such a list too.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ class Subject:
 
 def extracted(body: Sequence[ast.stmt], module: Sequence[ast.stmt]) -> str:
     """The seed of one test, or NotExtracted."""
+    body = list(_unrolled(body))
     subject = _subject(body)
     local, around = _Bindings.of(body), _Bindings.of(module)
     parts = _Parts(local, around)
@@ -99,9 +100,34 @@ def extracted(body: Sequence[ast.stmt], module: Sequence[ast.stmt]) -> str:
     return _text(parts, name, made, values)
 
 
+def _unrolled(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements with those of blocks among them: a loop over a written list runs for its first value."""
+    for statement in body:
+        if isinstance(statement, ast.For):
+            if isinstance(statement.iter, ast.List | ast.Tuple) and statement.iter.elts:
+                first = ast.Assign([statement.target], statement.iter.elts[0])
+                yield ast.copy_location(first, statement)
+            yield from _unrolled(statement.body)
+        elif isinstance(statement, ast.With | ast.If | ast.Try):
+            yield from _unrolled(statement.body)
+        else:
+            yield statement
+
+
 def _subject(body: Sequence[ast.stmt]) -> Subject:
     """The first thing that a test compiles and calls, or has compared."""
-    compiled: dict[str, ast.expr] = {}
+    compiled: dict[str, ast.expr] = {
+        s.name: ast.Name(s.name, ast.Load())
+        for s in body
+        if isinstance(s, ast.FunctionDef) and any("compile" in ast.unparse(d) for d in s.decorator_list)
+    }
+    tuples = {
+        s.targets[0].id: s.value.elts
+        for s in body
+        if isinstance(s, ast.Assign)
+        and isinstance(s.targets[0], ast.Name)
+        and isinstance(s.value, ast.Tuple | ast.List)
+    }
     for call in (n for s in body for n in _inside(s)):
         if isinstance(call, ast.Assign) and isinstance(call.targets[0], ast.Name):
             function = _compiled(call.value)
@@ -118,6 +144,8 @@ def _subject(body: Sequence[ast.stmt]) -> Subject:
             second = call.args[1]
             if isinstance(second, ast.Tuple | ast.List):
                 return Subject(call.args[0], second.elts)
+            if isinstance(second, ast.Name) and second.id in tuples:
+                return Subject(call.args[0], tuples[second.id])
     raise NotExtracted("nothing is compiled and called")
 
 
@@ -277,15 +305,17 @@ class _Parts:
 def _text(parts: _Parts, name: str, made: list[ast.stmt], values: list[ast.expr]) -> str:
     names = [f"x{k}" for k in range(len(values))]
     top = [parts.top[k] for k in sorted(parts.top)]
-    if name in ENTRIES or any(n in ENTRIES for s in top for n in _bound(s)):
-        top = [_Rename({n: f"{n}_" for n in ENTRIES}).visit(copy.deepcopy(s)) for s in top]
-        name = f"{name}_" if name in ENTRIES else name
+    names_of_top = {n: f"{n}_" for s in top for n in _bound(s) if n in ENTRIES}
+    top = [_Rename(names_of_top).visit(copy.deepcopy(s)) for s in top]
+    name = names_of_top.get(name, name)
     rows = [f"def f({', '.join(names)}):", f"    return {name}({', '.join(names)})", "", "", "def inputs():"]
     rows += ["    torch.manual_seed(0)"]
     rows += [f"    {row}" for s in made for row in ast.unparse(ast.fix_missing_locations(s)).splitlines()]
     rows += [f"    {n} = {ast.unparse(v)}" for n, v in zip(names, values, strict=True)]
     rows += [f"    return ({', '.join(names)}{',' if len(names) == 1 else ''})"]
     imports = dict.fromkeys(["import torch", *parts.imports])
+    if any(isinstance(n, ast.Call) for s in top if isinstance(s, ast.Assign) for n in ast.walk(s)):
+        imports["torch.manual_seed(0)"] = None
     blocks = [ast.unparse(ast.fix_missing_locations(s)) for s in top]
     source = "\n\n\n".join(["\n".join(imports), *blocks, "\n".join(rows)]) + "\n"
     try:
@@ -304,6 +334,10 @@ class _Rename(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.arg = self.names.get(node.arg, node.arg)
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.name = self.names.get(node.name, node.name)

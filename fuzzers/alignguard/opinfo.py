@@ -174,7 +174,8 @@ def refused(source: str) -> str:
         warnings.simplefilter("ignore")
         try:
             loaded = load(source, "seed")
-            loaded.f(*loaded.arguments())
+            arguments = loaded.arguments()
+            loaded.sequence(loaded.f, loaded.f.__code__.co_argcount)(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever eager says is the answer
             return type(error).__name__
     return ""
@@ -197,8 +198,8 @@ def samples(info: Any, dtype: torch.dtype) -> list[Any]:
 
 def block(seed: int, start: int, size: int) -> Json:
     """Texts of `size` operators from number `start` on, in an order drawn by `seed`; past the last operator
-    it starts over, with other samples. {"seeds": [...], "refused": {reason: n}, "operators": how many there are,
-    0 for a build without a database}."""
+    it starts over, with other samples. {"seeds": [...], "refused": {reason: n}, "operators": how many there
+    are, 0 for a build without a database}."""
     try:
         infos = [i for i in database() if i.name not in NO_SEEDS]
     except ImportError as e:
