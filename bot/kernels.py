@@ -42,10 +42,10 @@ class Pair:
 
 
 @contextmanager
-def checkers(interpreter: Path | None, jobs: int) -> Iterator[Pool]:
-    """Workers that check kernels."""
+def checkers(interpreter: Path | None, jobs: int, *, cold: bool = False) -> Iterator[Pool]:
+    """Workers that check kernels. Cold ones start at once and import torch for each kernel."""
     build: Build = probe(interpreter or sys.executable)
-    with private_folder() as folder, Pool(build, jobs, folder) as pool:
+    with private_folder() as folder, Pool(build, jobs, folder, cold=cold) as pool:
         yield pool
 
 

@@ -41,7 +41,7 @@ def check(
     """
     settings = options.settings({"interpreter": interpreter})
     pair = Pair(kernel.name, readable(kernel, "kernel"), readable(reference, "reference"))
-    with checkers(settings.interpreter, 1) as pool:
+    with checkers(settings.interpreter, 1, cold=True) as pool:
         report = ask(pool, pair, locations, seconds)
     if sarif_file is not None:
         write_atomically(sarif_file, json_text.dumps(sarif(report, str(kernel)), indent=1) + "\n")

@@ -57,4 +57,4 @@ def test_an_accumulation_is_a_loop_in_the_reproducer() -> None:
     (twin,) = [twin for twin in TWINS if twin.bug == "hard-coded size"]
     report = examined(twin, wrong=True, locations=1)
     script = next(difference.script for difference in report.differences if difference.script)
-    assert "for i in range(60):" in script
+    assert "for i in range(59):" in script

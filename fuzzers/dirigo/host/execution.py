@@ -103,15 +103,19 @@ def execute(
     *,
     kernels: Kernels | None = None,
     reverse: bool = False,
+    symbolic: bool = False,
     steps: int = STEPS,
     seconds: float = SECONDS,
 ) -> Executed | Stopped:
     """Run every step on `device`. `values` are flat storages by the names of given buffers (`Buffer.name`);
-    what is not in them has its own values. The first launch that stops is the answer."""
+    what is not in them has its own values. The first launch that stops is the answer.
+
+    `symbolic`: floats in `values` are numbers on the device's tape. Then the host may move none of them:
+    Stopped where an operator, or a copy, works on such data between launches."""
     programs = compiled(recorded) if kernels is None else kernels
     if isinstance(programs, Stopped):
         return programs
-    run = _Execution(recorded, device, programs)
+    run = Execution(recorded, device, programs, symbolic)
     try:
         for buffer in recorded.buffers:
             run.place(buffer, values)
@@ -130,17 +134,19 @@ def _as_array(tensor: torch.Tensor) -> Array:
     return plain.contiguous().numpy().copy()
 
 
-class _Execution:
+class Execution:
     """Where an execution stands."""
 
-    def __init__(self, recorded: Recorded, device: Device, kernels: Kernels) -> None:
+    def __init__(self, recorded: Recorded, device: Device, kernels: Kernels, symbolic: bool) -> None:
         self.recorded, self.device, self.kernels = recorded, device, kernels
+        self.symbolic = symbolic
         self.done = Executed()
 
     def place(self, buffer: Buffer, values: Mapping[str, Array]) -> None:
         """Memory for a buffer, with what it holds at first."""
         dtype = "uint16" if buffer.dtype == "bfloat16" else buffer.dtype
         given = values.get(buffer.name) if buffer.name else None
+        is_number = self.symbolic and given is not None and dtype.startswith("float")
         if given is None:
             given = buffer.values
         name = buffer.name or f"buffer {buffer.number}"
@@ -149,16 +155,19 @@ class _Execution:
         elif given is None:
             raise Unknown(f"values: {name} has none")
         else:
-            made = self.device.input(np.asarray(given).astype(dtype, copy=False), name=name, symbolic=False)
+            made = self.device.input(
+                np.asarray(given).astype(dtype, copy=False), name=name, symbolic=is_number
+            )
         self.done.buffers.append(made)
 
     def do(self, step: Any, reverse: bool, steps: int, seconds: float) -> Stopped | None:
         if isinstance(step, Launch):
-            return self._launch(step, reverse, steps, seconds)
+            return self.launch(step, reverse, steps, seconds)
         DO[type(step)](self, step)
         return None
 
-    def _launch(self, step: Launch, reverse: bool, steps: int, seconds: float) -> Stopped | None:
+    def launch(self, step: Launch, reverse: bool, steps: int, seconds: float) -> Stopped | None:
+        """One launch, its run noted."""
         arguments = [self.packed(one) for one in step.arguments]
         run = self.device.launch(
             self.kernels.of(step),
@@ -180,6 +189,7 @@ class _Execution:
     def _scalar(self, argument: Scalar) -> bytes:
         value = argument.value
         if argument.element is not None:
+            self._moved(argument.element.buffer, "a number read from a tensor")
             value = self.tensor(argument.element).reshape(-1)[0].item()
         return packed_number(convert(Number(SPELLED["double"], value), SPELLED[argument.type]))
 
@@ -211,9 +221,21 @@ class _Execution:
         whole = data[: data.numel() - data.numel() % dtype.itemsize].view(dtype)
         return torch.as_strided(whole, view.sizes, view.strides, view.offset)
 
+    def _moved(self, buffer: int, what: str) -> None:
+        """The host is about to use what lies in a buffer. Unknown where that are numbers of the tape."""
+        if not self.done.buffers[buffer].plane.is_concrete:
+            raise Unknown(f"host: data: {what} between launches")
+
     def written(self, view: View) -> None:
         """Note that the host or an operator wrote all of a view."""
         plane = self.done.buffers[view.buffer].plane
+        if not plane.is_concrete:
+            if getattr(torch, view.dtype).itemsize != plane.unit:
+                raise Unknown("host: data: a write as another type between launches")
+            granules = torch.arange(len(plane.data) // plane.unit)
+            plane.forget(
+                torch.as_strided(granules, view.sizes, view.strides, view.offset).reshape(-1).numpy()
+            )
         if plane.written is None:
             return
         width = getattr(torch, view.dtype).itemsize
@@ -228,6 +250,9 @@ class _Execution:
 
     def copy(self, step: Copy) -> None:
         """A copy of bytes; one to a variable that no kernel uses changes nothing."""
+        for place in (step.source, step.target):
+            if isinstance(place, Pointer):
+                self._moved(place.buffer, "a copy")
         target = self._bytes(step.target, step.size)
         source = None if step.source is None else self._bytes(step.source, step.size)
         if target is None or (step.source is not None and source is None):
@@ -277,6 +302,7 @@ class _Execution:
 
     def _given(self, value: Any, name: str) -> Any:
         if isinstance(value, View):
+            self._moved(value.buffer, "an operator")
             return self.tensor(value)
         if isinstance(value, tuple):
             return [self._given(one, name) for one in value]
@@ -291,14 +317,14 @@ def _alignment(member: Argument, size: int) -> int:
     return min(size, 8) if not isinstance(member, Scalar) else SPELLED[member.type].size
 
 
-DO: Mapping[type, Callable[[_Execution, Any], None]] = {
-    Fill: _Execution.fill,
-    Copy: _Execution.copy,
-    Operator: _Execution.operator,
+DO: Mapping[type, Callable[[Execution, Any], None]] = {
+    Fill: Execution.fill,
+    Copy: Execution.copy,
+    Operator: Execution.operator,
 }
-PACK: Mapping[type, Callable[[_Execution, Any], bytes]] = {
-    Scalar: _Execution._scalar,
-    Pointer: _Execution._pointer,
-    Symbol: _Execution._symbol,
-    Struct: _Execution._struct,
+PACK: Mapping[type, Callable[[Execution, Any], bytes]] = {
+    Scalar: Execution._scalar,
+    Pointer: Execution._pointer,
+    Symbol: Execution._symbol,
+    Struct: Execution._struct,
 }

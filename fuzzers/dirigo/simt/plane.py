@@ -73,7 +73,7 @@ class Plane:
             self.written[self.granules(offsets, width)] = True
         if nodes.__class__ is int and self.nodes is None and self.leaf is None:
             return
-        held = self._own_nodes()
+        held = self.own_nodes()
         count = width // self.unit
         if not count:
             if nodes.__class__ is not int or held[offsets >> SHIFT[self.unit]].any():
@@ -87,7 +87,18 @@ class Plane:
             for part in range(1, count):
                 held[first + part] = rest
 
-    def _own_nodes(self) -> Array:
+    @property
+    def is_concrete(self) -> bool:
+        """Whether no element is a number on the tape."""
+        return self.leaf is None and (self.nodes is None or not self.nodes.any())
+
+    def forget(self, index: Array) -> None:
+        """What lies at these granules from now on is nothing but its bits."""
+        if not self.is_concrete:
+            self.own_nodes()[index] = 0
+
+    def own_nodes(self) -> Array:
+        """The nodes of all granules, to be written to."""
         if self.nodes is None:
             count = -(-self.size // self.unit)
             if self.leaf is None:
