@@ -29,6 +29,9 @@ KINDS: Mapping[str, Kind] = {str(kind): kind for kind in Kind}
 def hear(tracker: Tracker, store: Store) -> list[Finding]:
     """The findings that a comment of the last days decides, as they are in the store from now on."""
     issues = {record.number: name for name, record in store.published(tracker.name).items() if record.number}
+    if not issues:
+        return []
+    tracker.repository_id()  # what is wrong with the whole repository is said first, and in its own words
     since = datetime.fromisoformat(tracker.now()) - LOOK_BACK
     allowed: dict[str, Permission] = {}
     changed = []

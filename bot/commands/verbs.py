@@ -22,13 +22,13 @@ from bot.decisions import Decision, Kind
 from bot.defang import code, prose
 from bot.publishing import marks
 from bot.publishing.marks import Seal
+from bot.pulls.routes import LOOKING
 from bot.settings import Settings
 from bot.states import Published
 from bot.store import Store
 from bot.templating import filled
 from bot.trackers.protocol import Issue, MissingError, Reaction, Tracker
 from bot.trackers.pulls import Pull, PullHost
-from fuzzers.engines import ENGINES
 from fuzzers.records import Finding
 
 DEFAULT_SECONDS = 600.0
@@ -152,9 +152,9 @@ def _run(asked: Asked) -> Answer:
         raise Refusal(
             f"this is a fork's code: look at it, and say `/fuzz run {pull.head_sha}` to have that commit run"
         )
-    engines = [e for e in command.engines if e != "all"] or list(ENGINES)
-    if missing := [e for e in engines if e not in ENGINES]:
-        raise Refusal(f"{', '.join(missing)}: not in this version, which has {', '.join(ENGINES)}")
+    engines = [e for e in command.engines if e != "all"] or list(LOOKING)
+    if missing := [e for e in engines if e not in LOOKING]:
+        raise Refusal(f"{', '.join(missing)}: not in this version, which has {', '.join(LOOKING)}")
     files = pulls.changed_files(asked.number)
     if (head := pulls.pull(asked.number).head_sha) != pull.head_sha:  # the files may be those of that one
         raise Refusal(f"the head has just moved to `{head}`: look at it, and ask again")

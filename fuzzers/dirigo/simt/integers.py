@@ -68,7 +68,8 @@ def widened(a: Array, b: Array) -> Array:
 
 
 def count_bits(value: Array) -> Array:
-    return np.bitwise_count(value).astype(np.uint32)
+    octets = np.ascontiguousarray(value).view(np.uint8)
+    return np.unpackbits(octets).reshape(value.size, -1).sum(axis=1).astype(np.uint32).reshape(value.shape)
 
 
 def leading_zeros(value: Array) -> Array:

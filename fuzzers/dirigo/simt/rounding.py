@@ -77,11 +77,11 @@ def saturated(value: Array) -> Array:
 
 def larger(a: Array, b: Array) -> Array:
     """The larger one, the number where the other is none, and +0 of two zeros."""
-    return np.where((a == b) & np.signbit(a), b, np.fmax(a, b))
+    return np.where(a == b, np.where(np.signbit(a), b, a), np.fmax(a, b))
 
 
 def smaller(a: Array, b: Array) -> Array:
-    return np.where((a == b) & np.signbit(b), b, np.fmin(a, b))
+    return np.where(a == b, np.where(np.signbit(b), b, a), np.fmin(a, b))
 
 
 def bf16_to_f32(bits: Array) -> Array:
