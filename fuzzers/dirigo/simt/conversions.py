@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ def _integer(to: str, source: str, saturates: bool, bits: Array) -> Array:
     value = bits.view(number_type(source))
     kind = number_type(to)
     if saturates:
-        limits = np.iinfo(kind)
+        limits: Any = np.iinfo(kind)
         low = max(int(limits.min), int(np.iinfo(value.dtype).min))
         high = min(int(limits.max), int(np.iinfo(value.dtype).max))
         value = np.clip(value, low, high)
@@ -99,7 +100,7 @@ def _integer(to: str, source: str, saturates: bool, bits: Array) -> Array:
 def _to_integer(whole: Convert, to: str, source: str, bits: Array) -> Array:
     value = whole(as_float(bits, source).astype(np.float64))
     kind = number_type(to)
-    limits = np.iinfo(kind)
+    limits: Any = np.iinfo(kind)
     value = np.where(np.isnan(value), 0.0, value)
     over, under = value >= float(limits.max) + 1, value < float(limits.min)
     inside = np.where(over | under, 0.0, value).astype(kind)
