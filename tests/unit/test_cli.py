@@ -89,9 +89,9 @@ def test_a_script_that_is_nested_too_deeply_gets_one_line_and_exit_2(
     "data",
     [
         b"plain",
-        gzip.compress(b"\xff\n"),
-        gzip.compress(b"{}\n"),
-        gzip.compress(b"ab" * 99)[:15] + b"\xff" * 9,
+        gzip.compress(b"\xff\n", mtime=0),
+        gzip.compress(b"{}\n", mtime=0),
+        gzip.compress(b"ab" * 99, mtime=0)[:15] + b"\xff" * 9,
     ],
 )
 def test_what_is_no_corpus_gets_one_line_and_exit_2(
